@@ -24,6 +24,10 @@
 
 #include "gpukern/gpukern.hpp"
 
+// A program may have these for its own calls of the C ABI.
+[[maybe_unused]] static void check(gpukern_status) {}
+[[maybe_unused]] static void address(const gpukern_tensor&) {}
+
 namespace {
 
 using gpukern::DeviceBuffer;

@@ -33,9 +33,9 @@ template <Output Out, InputOf<element_t<Out>> X, InputOf<element_t<Out>> Y,
 void saxpy(const A& scalar, const X& x, const Y& y, Out&& out, const ExecOptions& options = {}) {
   const auto a = static_cast<element_t<Out>>(scalar);
   const gpukern_exec exec = detail::c_exec(options);
-  check(gpukern_saxpy(&a, detail::address(TensorRef(x).c_tensor()),
-                      detail::address(TensorRef(y).c_tensor()),
-                      detail::address(TensorRef(out).c_tensor()), &exec));
+  gpukern::check(gpukern_saxpy(&a, detail::address(TensorRef(x).c_tensor()),
+                               detail::address(TensorRef(y).c_tensor()),
+                               detail::address(TensorRef(out).c_tensor()), &exec));
 }
 
 namespace detail {
@@ -81,7 +81,7 @@ void with_tensors(const char* name, X& x, Y& y, Out& out, const Function& functi
   const TensorPointers outs(out);
   if (ys.size() != xs.size() || outs.size() != xs.size())
     throw ValueError(std::string(name) + ": x, y and out must have the same number of tensors");
-  check(function(xs.data(), ys.data(), outs.data(), xs.size()));
+  gpukern::check(function(xs.data(), ys.data(), outs.data(), xs.size()));
 }
 }  // namespace detail
 
@@ -120,7 +120,7 @@ class SaxpyList {
   /// Computes `out[k] = a * x[k] + y[k]`; enqueues.
   void operator()(const T& a, const ExecOptions& options = {}) const {
     const gpukern_exec exec = detail::c_exec(options);
-    check(gpukern_saxpy_list_run(list_, &a, &exec));
+    gpukern::check(gpukern_saxpy_list_run(list_, &a, &exec));
   }
 
  private:
@@ -164,11 +164,11 @@ void axpby(const A& a, const X& x, const B& b, const Y& y, Out&& out,
            const AxpbyOptions& options = {}) {
   const gpukern_axpby_options c_options = detail::c_axpby_options(options);
   const gpukern_exec exec = detail::c_exec(options.exec);
-  check(gpukern_axpby(detail::address(detail::tensor_or_number(a).c_tensor()),
-                      detail::address(detail::tensor_or_number(x).c_tensor()),
-                      detail::address(detail::tensor_or_number(b).c_tensor()),
-                      detail::address(detail::tensor_or_number(y).c_tensor()),
-                      detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
+  gpukern::check(gpukern_axpby(detail::address(detail::tensor_or_number(a).c_tensor()),
+                               detail::address(detail::tensor_or_number(x).c_tensor()),
+                               detail::address(detail::tensor_or_number(b).c_tensor()),
+                               detail::address(detail::tensor_or_number(y).c_tensor()),
+                               detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
 }
 
 /// Computes `out = x * y + z`, rounded once; arguments as in axpby(). See gpukern_fma().
@@ -176,10 +176,10 @@ template <class X, class Y, class Z, Output Out>
 void fma(const X& x, const Y& y, const Z& z, Out&& out, const AxpbyOptions& options = {}) {
   const gpukern_axpby_options c_options = detail::c_axpby_options(options);
   const gpukern_exec exec = detail::c_exec(options.exec);
-  check(gpukern_fma(detail::address(detail::tensor_or_number(x).c_tensor()),
-                    detail::address(detail::tensor_or_number(y).c_tensor()),
-                    detail::address(detail::tensor_or_number(z).c_tensor()),
-                    detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
+  gpukern::check(gpukern_fma(detail::address(detail::tensor_or_number(x).c_tensor()),
+                             detail::address(detail::tensor_or_number(y).c_tensor()),
+                             detail::address(detail::tensor_or_number(z).c_tensor()),
+                             detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
 }
 
 }  // namespace gpukern::inline abi1

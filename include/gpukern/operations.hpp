@@ -65,12 +65,13 @@ void read_by_index(Operation operation, const Source& source, const Indices& ind
   const TensorRef fill_value(&options.fill_value, {});
   const gpukern_tensor c_fill_value = fill_value.c_tensor();
   const gpukern_exec exec = c_exec(options.exec);
-  gpukern_gather_options c_options = c_gather_options(options, c_fill_value);
+  gpukern_gather_options c_options = detail::c_gather_options(options, c_fill_value);
   const gpukern_tensor* const tensors[] = {further..., nullptr};
   c_options.further_index_count = sizeof...(further);
   c_options.further_indices = tensors;
-  check(operation(address(TensorRef(source).c_tensor()), address(TensorRef(index).c_tensor()),
-                  options.axis, address(TensorRef(out).c_tensor()), &c_options, &exec));
+  gpukern::check(operation(detail::address(TensorRef(source).c_tensor()),
+                           detail::address(TensorRef(index).c_tensor()), options.axis,
+                           detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
 }
 }  // namespace detail
 
@@ -164,8 +165,9 @@ void write_by_index(Operation operation, const Target& target, const Indices& in
   c_options.further_index_count = sizeof...(further);
   c_options.further_indices = tensors;
   const gpukern_exec exec = c_exec(options.exec);
-  check(operation(address(TensorRef(target).c_tensor()), address(TensorRef(index).c_tensor()),
-                  address(TensorRef(values).c_tensor()), options.axis, out, &c_options, &exec));
+  gpukern::check(operation(
+      detail::address(TensorRef(target).c_tensor()), detail::address(TensorRef(index).c_tensor()),
+      detail::address(TensorRef(values).c_tensor()), options.axis, out, &c_options, &exec));
 }
 }  // namespace detail
 
@@ -270,10 +272,10 @@ void reduce_by_index(const Source& source, const Indices& index, const Offsets& 
                      const gpukern_tensor* weights, Out& out, const GatherReduceOptions& options) {
   const gpukern_gather_reduce_options c_options = detail::c_options(options);
   const gpukern_exec exec = c_exec(options.exec);
-  check(gpukern_gather_reduce(address(TensorRef(source).c_tensor()),
-                              address(TensorRef(index).c_tensor()),
-                              address(TensorRef(offsets).c_tensor()), weights, options.axis,
-                              address(TensorRef(out).c_tensor()), &c_options, &exec));
+  gpukern::check(gpukern_gather_reduce(
+      detail::address(TensorRef(source).c_tensor()), detail::address(TensorRef(index).c_tensor()),
+      detail::address(TensorRef(offsets).c_tensor()), weights, options.axis,
+      detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
 }
 }  // namespace detail
 
@@ -309,9 +311,9 @@ void segment_reduce(const X& x, const Offsets& offsets, Out&& out,
                     const GatherReduceOptions& options = {}) {
   const gpukern_gather_reduce_options c_options = detail::c_options(options);
   const gpukern_exec exec = detail::c_exec(options.exec);
-  check(gpukern_segment_reduce(detail::address(TensorRef(x).c_tensor()),
-                               detail::address(TensorRef(offsets).c_tensor()), options.axis,
-                               detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
+  gpukern::check(gpukern_segment_reduce(
+      detail::address(TensorRef(x).c_tensor()), detail::address(TensorRef(offsets).c_tensor()),
+      options.axis, detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
 }
 
 /// Counts the nonzero elements of a mask; waits for the stream. See gpukern_count_nonzero().
@@ -320,7 +322,7 @@ template <class Mask>
 std::int64_t count_nonzero(const Mask& mask, const ExecOptions& options = {}) {
   const gpukern_exec exec = detail::c_exec(options);
   std::int64_t count = 0;
-  check(gpukern_count_nonzero(detail::address(TensorRef(mask).c_tensor()), &count, &exec));
+  gpukern::check(gpukern_count_nonzero(detail::address(TensorRef(mask).c_tensor()), &count, &exec));
   return count;
 }
 
@@ -340,8 +342,8 @@ void nonzero(const Mask& mask, Out&& out, const NonzeroOptions& options = {}) {
   gpukern_select_options c_options = GPUKERN_SELECT_OPTIONS_INIT;
   c_options.fill_value = &c_fill_value;
   const gpukern_exec exec = detail::c_exec(options.exec);
-  check(gpukern_nonzero(detail::address(TensorRef(mask).c_tensor()),
-                        detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
+  gpukern::check(gpukern_nonzero(detail::address(TensorRef(mask).c_tensor()),
+                                 detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
 }
 
 template <Element T>
@@ -364,9 +366,9 @@ void compress(const Mask& mask, const X& x, Out&& out,
   gpukern_select_options c_options = GPUKERN_SELECT_OPTIONS_INIT;
   c_options.fill_value = &c_fill_value;
   const gpukern_exec exec = detail::c_exec(options.exec);
-  check(gpukern_compress(detail::address(TensorRef(mask).c_tensor()),
-                         detail::address(TensorRef(x).c_tensor()), options.axis,
-                         detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
+  gpukern::check(gpukern_compress(detail::address(TensorRef(mask).c_tensor()),
+                                  detail::address(TensorRef(x).c_tensor()), options.axis,
+                                  detail::address(TensorRef(out).c_tensor()), &c_options, &exec));
 }
 
 }  // namespace gpukern::inline abi1

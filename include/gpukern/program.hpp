@@ -114,7 +114,7 @@ class Kernel {
   [[nodiscard]] gpukern_kernel_info info() const {
     gpukern_kernel_info info{};
     info.struct_size = sizeof info;
-    check(gpukern_kernel_query(kernel_.get(), &info));
+    gpukern::check(gpukern_kernel_query(kernel_.get(), &info));
     return info;
   }
 
@@ -133,8 +133,8 @@ class Kernel {
     const gpukern_exec exec = detail::c_exec({.stream = shape.stream});
     if (values.size() != bytes.size())
       throw ValueError("Kernel: values and bytes must have the same length");
-    check(gpukern_kernel_launch(kernel_.get(), &launch, values.data(), bytes.data(), values.size(),
-                                &exec));
+    gpukern::check(gpukern_kernel_launch(kernel_.get(), &launch, values.data(), bytes.data(),
+                                         values.size(), &exec));
   }
 
   /// Enqueues the kernel with C++ values; a DeviceBuffer is passed as a pointer to its memory.
@@ -182,7 +182,7 @@ class Program {
     const char* log = nullptr;
     if (status == GPUKERN_COMPILE_ERROR && gpukern_compile_log(&log) == GPUKERN_SUCCESS)
       throw CompileError(gpukern_last_error(), log);
-    check(status);
+    gpukern::check(status);
     program_.reset(compiled);
   }
 
@@ -198,7 +198,7 @@ class Program {
   /// By the name of an extern "C" kernel, or a name expression of the options.
   [[nodiscard]] Kernel kernel(const std::string& name, std::int32_t device = 0) const {
     gpukern_kernel* loaded = nullptr;
-    check(gpukern_program_kernel(program_.get(), name.c_str(), device, &loaded));
+    gpukern::check(gpukern_program_kernel(program_.get(), name.c_str(), device, &loaded));
     return Kernel(loaded);
   }
 
@@ -208,7 +208,7 @@ class Program {
   [[nodiscard]] std::string_view text(gpukern_program_part part) const {
     const void* data = nullptr;
     std::size_t size = 0;
-    check(gpukern_program_get(program_.get(), part, &data, &size));
+    gpukern::check(gpukern_program_get(program_.get(), part, &data, &size));
     return {static_cast<const char*>(data), size};
   }
 

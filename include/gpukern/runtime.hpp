@@ -55,7 +55,9 @@ inline bool abi_matches() noexcept { return gpukern_abi_version() == GPUKERN_ABI
 
 /// Limits the number of CPU threads that compute in this process; 0 for the default. See
 /// gpukern_set_num_threads().
-inline void set_num_threads(std::int32_t threads) { check(gpukern_set_num_threads(threads)); }
+inline void set_num_threads(std::int32_t threads) {
+  gpukern::check(gpukern_set_num_threads(threads));
+}
 
 /// The limit of CPU threads.
 inline std::int32_t num_threads() noexcept { return gpukern_num_threads(); }
@@ -67,7 +69,7 @@ inline std::int32_t device_count() noexcept { return gpukern_device_count(); }
 inline gpukern_device_info device_info(std::int32_t ordinal = 0) {
   gpukern_device_info info{};
   info.struct_size = sizeof info;
-  check(gpukern_device_query(ordinal, &info));
+  gpukern::check(gpukern_device_query(ordinal, &info));
   return info;
 }
 
@@ -75,14 +77,14 @@ inline gpukern_device_info device_info(std::int32_t ordinal = 0) {
 inline gpukern_cuda_info cuda_info() {
   gpukern_cuda_info info{};
   info.struct_size = sizeof info;
-  check(gpukern_cuda_query(&info));
+  gpukern::check(gpukern_cuda_query(&info));
   return info;
 }
 
 /// Waits until the work enqueued on a stream of a device has run.
 inline void synchronize(Device device, void* stream = nullptr) {
   const gpukern_exec exec = detail::c_exec({.stream = stream});
-  check(gpukern_synchronize(device, &exec));
+  gpukern::check(gpukern_synchronize(device, &exec));
 }
 
 /// Bad indices of calls on a GPU, reported later, so that mode raise does not wait:
@@ -90,7 +92,7 @@ inline void synchronize(Device device, void* stream = nullptr) {
 class IndexErrors {
  public:
   explicit IndexErrors(Device device = cuda_device()) {
-    check(gpukern_index_errors_create(device, &errors_));
+    gpukern::check(gpukern_index_errors_create(device, &errors_));
   }
   IndexErrors(IndexErrors&& other) noexcept : errors_(std::exchange(other.errors_, nullptr)) {}
   IndexErrors& operator=(IndexErrors&& other) noexcept {
@@ -102,7 +104,7 @@ class IndexErrors {
   ~IndexErrors() { gpukern_index_errors_destroy(errors_); }
 
   /// Waits for the calls; throws IndexError for the first bad index, if there is one.
-  void check_indices() { check(gpukern_index_errors_check(errors_, nullptr)); }
+  void check_indices() { gpukern::check(gpukern_index_errors_check(errors_, nullptr)); }
 
   /// For ExecOptions.
   operator gpukern_index_errors*() const noexcept { return errors_; }  // NOLINT(*-explicit-*)
@@ -117,8 +119,8 @@ class IndexErrors {
 template <Output Out, InputOf<element_t<Out>> Source>
 void copy(const Source& source, Out&& out, const ExecOptions& options = {}) {
   const gpukern_exec exec = detail::c_exec(options);
-  check(gpukern_copy(detail::address(TensorRef(source).c_tensor()),
-                     detail::address(TensorRef(out).c_tensor()), &exec));
+  gpukern::check(gpukern_copy(detail::address(TensorRef(source).c_tensor()),
+                              detail::address(TensorRef(out).c_tensor()), &exec));
 }
 
 /// Enqueues a copy and does not wait; host memory is in use until the stream has passed the copy.
@@ -126,8 +128,8 @@ void copy(const Source& source, Out&& out, const ExecOptions& options = {}) {
 template <Output Out, InputOf<element_t<Out>> Source>
 void copy_async(const Source& source, Out&& out, const ExecOptions& options = {}) {
   const gpukern_exec exec = detail::c_exec(options);
-  check(gpukern_copy_async(detail::address(TensorRef(source).c_tensor()),
-                           detail::address(TensorRef(out).c_tensor()), &exec));
+  gpukern::check(gpukern_copy_async(detail::address(TensorRef(source).c_tensor()),
+                                    detail::address(TensorRef(out).c_tensor()), &exec));
 }
 
 /// Owns uninitialised memory of a device, allocated and released in stream order.
@@ -145,7 +147,7 @@ class DeviceBuffer {
     }
     const gpukern_exec exec = detail::c_exec({.stream = stream});
     void* data = nullptr;
-    check(gpukern_allocate(device, size * sizeof(T), &exec, &data));
+    gpukern::check(gpukern_allocate(device, size * sizeof(T), &exec, &data));
     data_ = static_cast<T*>(data);
   }
 
@@ -170,10 +172,10 @@ class DeviceBuffer {
   }
 
   /// Copies from host memory of the same size, which may be reused on return.
-  void copy_from(std::span<const T> host) { copy(host, *this, {.stream = stream_}); }
+  void copy_from(std::span<const T> host) { gpukern::copy(host, *this, {.stream = stream_}); }
 
   /// Copies to host memory of the same size, after the work enqueued on the stream.
-  void copy_to(std::span<T> host) const { copy(*this, host, {.stream = stream_}); }
+  void copy_to(std::span<T> host) const { gpukern::copy(*this, host, {.stream = stream_}); }
 
   /// The buffer as a tensor; a shape of more elements than the buffer has is a ValueError.
   [[nodiscard]] TensorRef<T> shaped(const Dims& shape) {
@@ -222,7 +224,7 @@ class Table {
                                   devices.data(),
                                   exported ? 1 : 0,
                                   0};
-    check(gpukern_table_create(&desc, &table_));
+    gpukern::check(gpukern_table_create(&desc, &table_));
   }
   Table(Table&& other) noexcept : table_(std::exchange(other.table_, nullptr)) {}
   Table& operator=(Table&& other) noexcept {
@@ -240,12 +242,12 @@ class Table {
   [[nodiscard]] gpukern_table_handle export_part(
       std::int32_t part, gpukern_handle_type type = GPUKERN_HANDLE_FILE) const {
     gpukern_table_handle handle{};
-    check(gpukern_table_export(table_, part, type, &handle));
+    gpukern::check(gpukern_table_export(table_, part, type, &handle));
     return handle;
   }
   /// Maps a part of another process.
   void import_part(std::int32_t part, const gpukern_table_handle& handle) {
-    check(gpukern_table_import(table_, part, &handle));
+    gpukern::check(gpukern_table_import(table_, part, &handle));
   }
 
  private:

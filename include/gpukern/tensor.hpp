@@ -63,6 +63,8 @@ using ContextLostError = StatusError<GPUKERN_CONTEXT_LOST>;
 using Cancelled = StatusError<GPUKERN_CANCELLED>;
 
 /// Throws the calling thread's last error unless the status is GPUKERN_SUCCESS.
+// These headers call gpukern::check(), not check(), which argument-dependent lookup finds ambiguous
+// in a program that defines a check(gpukern_status).
 inline void check(gpukern_status status) {
   switch (status) {
     case GPUKERN_SUCCESS:
