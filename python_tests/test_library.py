@@ -49,6 +49,14 @@ def test_exactly_the_functions_of_the_headers_are_exported():
     assert symbols("--defined-only") == declared
 
 
+def test_cython_declares_all_names_of_the_headers():
+    # But initializers, with which Cython cannot initialize, and what the preprocessor needs.
+    names = re.compile(r"\b(?:gpukern_\w+|GPUKERN_(?!API\b)\w+(?<!_H)(?<!_INIT))\b")
+    declared = set().union(*(names.findall(declarations(header)) for header in HEADERS))
+    text = Path(gpukern.__file__).with_name("_capi.pxd").read_text(encoding="utf-8")
+    assert declared - set(names.findall(text)) == set()
+
+
 @pytest.mark.parametrize("header", HEADERS, ids=lambda header: header.stem)
 def test_headers_are_declarations_without_the_attribute(header):
     # As cffi and similar tools read them.

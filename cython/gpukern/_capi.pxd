@@ -8,12 +8,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef extern from "gpukern/gpukern.h" nogil:
     enum:
-        GPUKERN_VERSION_MAJOR
-        GPUKERN_VERSION_MINOR
-        GPUKERN_VERSION_PATCH
-        GPUKERN_ABI_VERSION
-        GPUKERN_MAX_NDIM
-        GPUKERN_AXIS_NONE
+        GPUKERN_VERSION_MAJOR, GPUKERN_VERSION_MINOR, GPUKERN_VERSION_PATCH, GPUKERN_VERSION
+        GPUKERN_ABI_VERSION, GPUKERN_MAX_NDIM, GPUKERN_AXIS_NONE, GPUKERN_DEVICE_MEMORY_LIMIT
 
     ctypedef enum gpukern_status:
         GPUKERN_SUCCESS
@@ -51,6 +47,9 @@ cdef extern from "gpukern/gpukern.h" nogil:
         GPUKERN_INDEX_CLIP
         GPUKERN_INDEX_FILL
 
+    ctypedef enum gpukern_gather_path:
+        GPUKERN_GATHER_AUTO, GPUKERN_GATHER_DIRECT, GPUKERN_GATHER_PARTITIONED
+
     ctypedef enum gpukern_reduce:
         GPUKERN_REDUCE_NONE
         GPUKERN_REDUCE_ADD
@@ -60,8 +59,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
         GPUKERN_REDUCE_MEAN
 
     ctypedef enum gpukern_order:
-        GPUKERN_ORDER_FIXED
-        GPUKERN_ORDER_ANY
+        GPUKERN_ORDER_FIXED, GPUKERN_ORDER_ANY
 
     ctypedef struct gpukern_device:
         int32_t device_type
@@ -209,8 +207,7 @@ cdef extern from "gpukern/gpukern.h" nogil:
                                  const gpukern_tensor *out, const gpukern_exec *exec_)
 
     ctypedef enum gpukern_rounding:
-        GPUKERN_ROUND_NEAREST
-        GPUKERN_ROUND_STOCHASTIC
+        GPUKERN_ROUND_NEAREST, GPUKERN_ROUND_STOCHASTIC
 
     gpukern_status gpukern_saxpy_many(const void *a, const gpukern_tensor *const *x,
                                       const gpukern_tensor *const *y,
@@ -279,6 +276,9 @@ cdef extern from "gpukern/saxpy_list.h" nogil:
 
 
 cdef extern from "gpukern/table.h" nogil:
+    enum: GPUKERN_MAX_TABLE_PARTS
+    ctypedef enum gpukern_handle_type:
+        GPUKERN_HANDLE_NONE, GPUKERN_HANDLE_FILE, GPUKERN_HANDLE_FABRIC
     ctypedef struct gpukern_table:
         pass
     ctypedef struct gpukern_table_desc:
