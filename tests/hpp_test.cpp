@@ -280,6 +280,9 @@ TEST(Hpp, AxpbyAndFma) {
   std::vector<double> wide(3);
   gpukern::axpby(2.0F, x, 0.5, y, wide);
   EXPECT_EQ(wide, (std::vector<double>{7, 14, 21}));
+  wide.assign(3, 0);
+  gpukern::axpby(Half{0x4000}, x, 0.5, y, wide);  // Half{0x4000} is 2
+  EXPECT_EQ(wide, (std::vector<double>{7, 14, 21}));
   std::vector<float> table(6);
   const std::vector<float> rows{1, 10};
   gpukern::fma(gpukern::TensorRef(rows, {2, 1}), x, 1.0F, gpukern::TensorRef(table, {2, 3}));

@@ -147,10 +147,19 @@ inline gpukern_axpby_options c_axpby_options(const AxpbyOptions& options) {
   return c_options;
 }
 
+/// Whether dtype_of makes a type of 16 bits a floating-point type.
+template <class T>
+constexpr bool is_float16() {
+  if constexpr (Element<T> && sizeof(T) == 2)
+    return dtype_of<T>.code == GPUKERN_FLOAT || dtype_of<T>.code == GPUKERN_BFLOAT;
+  else
+    return false;
+}
+
 /// A number becomes a tensor of one element in host memory, anything else is a tensor argument.
 template <class T>
 auto tensor_or_number(const T& given) {
-  if constexpr (std::floating_point<T>)
+  if constexpr (std::floating_point<T> || is_float16<T>())
     return TensorRef(&given, {});
   else
     return TensorRef(given);
