@@ -126,11 +126,11 @@ cython_extension() {
   report package cython_extension "$(tail -n 1 "$log")"
 }
 
-# gpukern as a part of another project, which sets the build type and installs what it wants, and
-# the static library that this one builds.
+# gpukern as a part of another project, which sets the build type, joins its source files and
+# installs what it wants, and the static library that this one builds.
 as_subproject() {
   local build=$work/subproject
-  quietly cmake -S examples/subproject -B "$build"
+  quietly cmake -S examples/subproject -B "$build" -DCMAKE_UNITY_BUILD=ON
   require_text "$build/CMakeCache.txt" CMAKE_BUILD_TYPE:STRING=
   quietly cmake --build "$build" --parallel "$(nproc)"
   run subproject cpp "$build/subproject"
