@@ -88,7 +88,7 @@ inline void synchronize(Device device, void* stream = nullptr) {
 }
 
 /// Bad indices of calls on a GPU, reported later, so that mode raise does not wait:
-/// `gather(source, index, out, {}, {.index_errors = errors})`. See gpukern/index_errors.h.
+/// `gather(source, index, out, {.exec = {.index_errors = errors}})`. See gpukern/index_errors.h.
 class IndexErrors {
  public:
   explicit IndexErrors(Device device = cuda_device()) {
