@@ -219,6 +219,10 @@ concept Items = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> 
 template <class R>
 using item_t = std::remove_reference_t<std::ranges::range_reference_t<R>>;
 
+/// Whether elements U can be described as elements T: the same type, or that with const.
+template <class U, class T>
+concept PointsAs = std::convertible_to<U (*)[], T (*)[]>;
+
 /// std::mdspan of C++23, and those before it that have its interface (cuda::std, Kokkos): the
 /// elements are at the pointer and strides that it reports.
 template <class M>
@@ -267,26 +271,26 @@ class TensorRef {
 
   /// An array; a shape of more elements than it has is a ValueError.
   template <class U, std::size_t N>
-    requires std::convertible_to<U (*)[], T (*)[]>
+    requires detail::PointsAs<U, T>
   TensorRef(U (&data)[N], const Dims& shape, Device device = kCpu)
       : TensorRef(static_cast<T*>(data), detail::require_fits(shape, N), device) {}
 
   /// Host memory, 1-D.
   template <detail::Items R>
-    requires std::same_as<detail::item_t<R>, T>
+    requires detail::PointsAs<detail::item_t<R>, T>
   explicit TensorRef(R&& items)
       : TensorRef(std::ranges::data(items), Dims(std::ranges::size(items))) {}
 
   /// Host memory; a shape of more elements than the range has is a ValueError.
   template <detail::Items R>
-    requires std::same_as<detail::item_t<R>, T>
+    requires detail::PointsAs<detail::item_t<R>, T>
   TensorRef(R&& items, const Dims& shape)
       : TensorRef(std::ranges::data(items), detail::require_fits(shape, std::ranges::size(items))) {
   }
 
   /// An mdspan of memory of a device, by default of the host.
   template <detail::Mdspan M>
-    requires std::same_as<typename M::element_type, T>
+    requires detail::PointsAs<typename M::element_type, T>
   explicit TensorRef(const M& view, Device device = kCpu)
       : data_(view.data_handle()), device_(device), has_strides_(true) {
     if constexpr (M::rank() > 0) {
