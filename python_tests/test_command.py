@@ -163,12 +163,22 @@ def test_wrong_usage(arguments, capsys):
     assert capsys.readouterr().err.startswith("usage: gpukern")
 
 
-def test_a_closed_output():
+@pytest.mark.parametrize("closed", ["info >&-", "bench --shrink 100000 2>&-"])
+def test_a_closed_output(closed):
     found = subprocess.run(
-        ["/bin/sh", "-c", 'exec "$0" -m gpukern info >&-', sys.executable],
+        ["/bin/sh", "-c", f'exec "$0" -m gpukern {closed}', sys.executable],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_a_picture_that_cannot_be_written_is_wrong_usage(tmp_path, capsys):
+    (tmp_path / "folder.svg").mkdir()
+    (tmp_path / "file").touch()
+    for path in ("folder.svg", "file/rates.svg"):
+        with pytest.raises(SystemExit, match=r"^2$"):
+            main(["bench", "--plot", str(tmp_path / path)])
+        assert capsys.readouterr().err.endswith(f"{path}' is no file that can be written to\n")
 
 
 def test_an_error_is_one_line():

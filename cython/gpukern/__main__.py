@@ -26,11 +26,11 @@ def positive(text):
 
 def svg_path(text):
     """A path that can be written, for argparse: a mistake is found before the measurement."""
-    folder = os.path.dirname(text) or "."
+    folder = os.path.join(os.path.dirname(text), ".")  # which a file in its place does not have
     if not text.endswith(".svg"):
         raise argparse.ArgumentTypeError(f"{text!r} must end with .svg")
-    if not os.access(folder, os.W_OK):
-        raise argparse.ArgumentTypeError(f"{folder!r} is no folder that can be written to")
+    if os.path.isdir(text) or not os.access(text if os.path.exists(text) else folder, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text!r} is no file that can be written to")
     return text
 
 

@@ -14,10 +14,10 @@ class Progress:
     def __init__(self, total):
         self.total = total
         self.done = 0
-        self.stream = sys.stderr
+        self.stream = sys.stderr  # None if it was closed before Python began
 
     def _write(self, line):
-        if self.stream.isatty():
+        if self.stream is not None and self.stream.isatty():
             self.stream.write(f"\r\033[K{line}")
             self.stream.flush()
 
