@@ -301,6 +301,8 @@ cdef gpukern_device concrete_device(object device, str what) except *:
 
 cdef int require_device_dtype(cnp.dtype dtype, str what) except -1:
     require_plain(dtype, what)
+    if dtype.subdtype is not None:
+        raise GpukernTypeError(f"{what} must be no subarray, got {dtype}")
     if not 0 < dtype.itemsize <= 65535:
         raise GpukernTypeError(f"{what} must have an itemsize of 1 to 65535, got {dtype.itemsize}")
     return 0
