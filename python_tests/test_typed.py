@@ -161,8 +161,10 @@ def test_bincount_refuses_numbers_out_of_bounds():
     # -128 would be number 128 of the unsigned type.
     with pytest.raises(ValueError, match=r"at most 128 elements for an index of int8, got 129"):
         typed.bincount_into(np.array([-128], "i1"), np.zeros(129, int))
-    with pytest.raises(TypeError, match="int64"):
+    with pytest.raises(TypeError, match=r"^bincount: out must be of dtype int64, got float64$"):
         typed.bincount_into(np.array([0]), np.zeros(3))
+    with pytest.raises(TypeError, match=r"^bincount: index must be of an integer dtype, got >i8$"):
+        typed.bincount_into(np.array([0], ">i8"), np.zeros(3, int))
 
 
 @pytest.mark.parametrize("size", [0, 3, 50])

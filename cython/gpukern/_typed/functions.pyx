@@ -8,7 +8,7 @@ their arguments and make a call of view.pyx, but the dtypes are those of the arr
 cimport numpy as cnp
 from cpython.buffer cimport PyObject_CheckBuffer
 
-from gpukern._capi cimport GPUKERN_FLOAT, gpukern_dtype
+from gpukern._capi cimport GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype
 from gpukern._interop.dtype cimport describe_dtype, require_plain
 from gpukern._interop.scalar cimport store_scalar
 from gpukern._typed.view cimport (
@@ -179,6 +179,10 @@ def bincount_into(index, out, int mode=0):
     cdef View index_view, out_view
     index = read(&index_view, index, 1, "bincount: index")
     out = write(&out_view, out, 1, "bincount: out")
+    if index_view.tensor.dtype.code not in (GPUKERN_INT, GPUKERN_UINT):
+        raise GpukernTypeError(f"bincount: index must be of an integer dtype, got {index.dtype}")
+    if out.dtype != np.int64:
+        raise GpukernTypeError(f"bincount: out must be of dtype int64, got {out.dtype}")
     with nogil:
         bincount_views(&index_view, &out_view, mode)
 
