@@ -178,7 +178,8 @@ class Translator:
         """Raise the error of a node, or of the function for None."""
         line = self.first_line + getattr(node, "lineno", 1) - 1
         try:
-            shown = f": {ast.unparse(node).splitlines()[0]}"
+            # The line behind those of decorators.
+            shown = f": {ast.unparse(node).splitlines()[len(getattr(node, 'decorator_list', ()))]}"
         except (AttributeError, IndexError, TypeError):
             shown = ""
         raise GpukernValueError(f"elementwise: {self.file}:{line}: {why}{shown}") from None
