@@ -203,6 +203,10 @@ def test_masked_array_keeps_its_mask():
     assert isinstance(ours, np.ma.MaskedArray)
     assert np.array_equal(ours.mask, numpys.mask)
     assert np.array_equal(ours.data, numpys.data)
+    assert gather(source, 1, axis=None) is np.ma.masked
+    fields = np.ma.array([(1, 2.0), (3, 4.0)], dtype="i4,f8", mask=[(0, 1), (1, 0)])
+    assert gather(fields, [1, 0]).mask.tolist() == fields[[1, 0]].mask.tolist()
+    assert gather(fields, 1).tolist() == fields[1].tolist() == (None, 4.0)
 
 
 def test_a_call_while_another_thread_imports_numpy_ma(monkeypatch):

@@ -124,7 +124,8 @@ def gather_masked(name, numpys, source, index, *, out, **options):
         if mask is not masked.nomask and mask.ndim == np.ndim(data):
             mask = np.broadcast_to(mask, np.shape(data))
     else:
-        mask = np.asarray(operation(name)(source.mask, index, **mask_options)) | index_mask
+        mask = np.asarray(operation(name)(source.mask, index, **mask_options))
+        mask = mask if index_mask is masked.nomask else mask | index_mask  # not of fields
     if out is not None:
         if is_masked(out):
             out.__setmask__(mask)
