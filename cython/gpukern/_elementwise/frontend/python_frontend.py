@@ -178,7 +178,6 @@ class Translator:
         """Raise the error of a node, or of the function for None."""
         line = self.first_line + getattr(node, "lineno", 1) - 1
         try:
-            # The line behind those of decorators.
             shown = f": {ast.unparse(node).splitlines()[len(getattr(node, 'decorator_list', ()))]}"
         except (AttributeError, IndexError, TypeError):
             shown = ""

@@ -30,8 +30,7 @@ def compress(
 ) -> OutT: ...
 @overload
 def compress(
-    mask: Array, x: LibraryArray[T], axis: Axis = None, *,
-    size: SupportsIndex | None = None,
+    mask: Array, x: LibraryArray[T], axis: Axis = None, *, size: SupportsIndex | None = None,
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
     progress: Progress = None, device_memory: Bytes = None,
 ) -> T: ...
@@ -44,15 +43,13 @@ def compress(
 ) -> Any: ...
 @overload
 def compress(
-    mask: Array, x: HostArray[ScalarT], axis: Axis = None, *,
-    size: SupportsIndex | None = None,
+    mask: Array, x: HostArray[ScalarT], axis: Axis = None, *, size: SupportsIndex | None = None,
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
     progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[ScalarT]: ...
 @overload
 def compress(
-    mask: Array, x: OtherHostArray, axis: Axis = None, *,
-    size: SupportsIndex | None = None,
+    mask: Array, x: OtherHostArray, axis: Axis = None, *, size: SupportsIndex | None = None,
     fill_value: Any = 0, out: None = None, device: OptionalDevice = None, stream: Stream = None,
     progress: Progress = None, device_memory: Bytes = None,
 ) -> npt.NDArray[Any]: ...
