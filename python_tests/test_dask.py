@@ -201,3 +201,5 @@ def test_two_worker_processes(rng):
         local = gd.gather(da.arange(100_000, chunks=50_000), index)
         for scheduler in ("sync", "threads"):
             np.testing.assert_array_equal(local.compute(scheduler=scheduler), index)
+    with pytest.raises(gpukern.errors.GpukernValueError, match="workers have lost a chunk of ind"):
+        local.compute(scheduler="sync")

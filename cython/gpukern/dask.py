@@ -220,7 +220,7 @@ def _route(
     rows = []
     for index, (place, shape) in zip(chunks, shapes.items(), strict=True):
         if isinstance(index, _Sent):
-            if index.future is None:
+            if getattr(index.future, "status", None) != "finished":  # the client may have ended
                 raise GpukernValueError("gather: the workers have lost a chunk of index")
             index = index.future.result()
         refuse_masked("gather", **{"a chunk of index": index})
