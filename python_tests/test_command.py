@@ -185,6 +185,9 @@ def test_an_error_is_one_line():
     found = run("cache", "size", GPUKERN_CACHE_LIMIT="much")
     assert found.returncode == 1
     assert re.fullmatch(r"gpukern: GPUKERN_CACHE_LIMIT must be .*\n", found.stderr)
+    found = run("cache", "size", GPUKERN_CACHE_DIR="/no/such/\u00e9", PYTHONIOENCODING="ascii")
+    assert found.returncode == 1
+    assert re.fullmatch(r"gpukern: 'ascii' codec can't encode .*\n", found.stderr)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def main(arguments=None):
         # Python would write what is left when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except (GpukernError, MemoryError, OSError) as error:
+    except (GpukernError, MemoryError, OSError, UnicodeError) as error:
         print(f"gpukern: {str(error) or 'out of memory'}", file=sys.stderr)
         return 1
     return 0 if succeeded else 1
