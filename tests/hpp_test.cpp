@@ -321,6 +321,7 @@ TEST(HppTensorRef, KnowsTheSizesOfArrays) {
   EXPECT_EQ(TensorRef(of_unknown_size, {2}).c_tensor().data, of_unknown_size);
   const auto bytes = [](const TensorRef<const float>& tensor) { return tensor.c_tensor().data; };
   EXPECT_EQ(bytes({values, {6}}), values);
+  EXPECT_EQ(bytes(TensorRef(values, {3, 2}).strided({1, 3})), values);
   Floats list(6);
   EXPECT_EQ(bytes({list, {6}}), list.data());
 }

@@ -304,6 +304,16 @@ class TensorRef {
     }
   }
 
+  /// The same tensor, to read only.
+  template <class U>
+    requires(std::is_const_v<T> && std::same_as<const U, T>)
+  TensorRef(const TensorRef<U>& other) noexcept
+      : data_(other.data_),
+        shape_(other.shape_),
+        strides_(other.strides_),
+        device_(other.device_),
+        has_strides_(other.has_strides_) {}
+
   /// The whole buffer, 1-D.
   explicit TensorRef(DeviceBuffer<T>& buffer) noexcept;
   explicit TensorRef(const DeviceBuffer<std::remove_const_t<T>>& buffer) noexcept
@@ -332,6 +342,11 @@ class TensorRef {
   }
 
  private:
+  /// @cond Doxygen would link to a page of the friend.
+  template <Element>
+  friend class TensorRef;
+  /// @endcond
+
   T* data_;
   Dims shape_;
   Dims strides_;
