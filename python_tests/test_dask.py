@@ -60,6 +60,10 @@ def test_errors():
         gd.gather(da.zeros(()), [0])
     with pytest.raises(ValueError, match="axis"):
         gd.gather(table, [0], axis=1)
+    with pytest.raises(TypeError, match=r"gather: axis must be an integer, got 0\.0"):
+        gd.gather(table, [0], axis=0.0)
+    with pytest.raises(ValueError, match="gather: mode must be one of"):
+        gd.gather(table, [0], mode=np.array(["clip", "wrap"]))
     with pytest.raises(ValueError, match="mode"):
         gd.gather(table, [0], mode="wraps")
     with pytest.raises(ValueError, match="one shape"):

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from dask.highlevelgraph import HighLevelGraph
 
 import gpukern
-from gpukern.distributed.group import refuse_masked
+from gpukern.distributed.group import as_int, refuse_masked
 from gpukern.distributed.indexing import MODES, as_index, bucketed, rows_of
 from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueError
 
@@ -75,11 +75,11 @@ def gather(
 
     """
     _require("gather", table=table)
-    if mode not in MODES:
+    if not isinstance(mode, str) or mode not in MODES:
         raise GpukernValueError(f"gather: mode must be one of {MODES}, got {mode!r}")
     if table.ndim == 0:
         raise GpukernValueError("gather: table must have one dimension or more, got shape ()")
-    if axis not in (0, -table.ndim):
+    if as_int("gather: axis", axis) not in (0, -table.ndim):
         raise GpukernValueError(f"gather: axis of a Dask array must be 0, got {axis}")
     trailing = table.shape[1:]
     if mode == "fill":
