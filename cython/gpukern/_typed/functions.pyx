@@ -181,7 +181,7 @@ def bincount_into(index, out, int mode=0):
     out = write(&out_view, out, 1, "bincount: out")
     if index_view.tensor.dtype.code not in (GPUKERN_INT, GPUKERN_UINT):
         raise GpukernTypeError(f"bincount: index must be of an integer dtype, got {index.dtype}")
-    if out.dtype != np.int64:
+    if out_view.tensor.dtype.code != GPUKERN_INT or out_view.tensor.dtype.bits != 64:
         raise GpukernTypeError(f"bincount: out must be of dtype int64, got {out.dtype}")
     with nogil:
         bincount_views(&index_view, &out_view, mode)
