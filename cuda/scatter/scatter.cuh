@@ -151,6 +151,7 @@ struct ScatterCall {
   cudaStream_t stream;
 };
 
+/// Of a call with a reduction.
 LongKeys lay_out_long_keys(ScratchLayout& layout, const ScatterCall& call);
 
 /// Calls visit(TypeTag<T>{}) for a floating-point type of at most 8 bytes; returns false for
@@ -303,12 +304,12 @@ inline constexpr std::int64_t kScatterFew = 1 << 10;
 void scatter_few(const ScatterCall& call);
 
 /// Up to here, a hash table of the keys is faster than sorting; for puts and long rows up to half.
-/// Most sums of single values are combined by tiles below this already.
+/// Sums of more than 96 Ki single values are combined by tiles before, if has_tiled().
 inline constexpr std::int64_t kScatterHashed = 1 << 17;
 bool has_hashed(const ScatterArgs& args);
 void scatter_hashed(Device& device, const ScatterCall& call);
 
-/// Up to 2 Mi single floating-point values for as many elements; on average 256 for an element.
+/// Up to 2 Mi single floating-point values for as many elements, on average at most 256 for each.
 bool has_tiled(const ScatterCall& call);
 void scatter_tiled(Device& device, const ScatterCall& call);
 
