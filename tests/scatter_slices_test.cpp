@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cuda/scatter/slice_bits.hpp"
 #include "device_memory.hpp"
 #include "scatter_oracle.hpp"
 
@@ -175,8 +176,8 @@ TEST_F(ScatterSlicesTest, AlongAnAxis) {
   }
 }
 
-// The least number of updates by tiles, a whole number of tiles, and the most.
-constexpr std::int64_t kTileCounts[] = {(96 << 10) + 1, 1 << 20, 1 << 21};
+// The least number of updates by tiles, with tiles of each length, and the most.
+constexpr std::int64_t kTileCounts[] = {32 << 10, 200'001, 1 << 20, 1 << 21};
 
 TEST_F(ScatterSlicesTest, SumsOfTiles) {
   for (const std::int64_t count : kTileCounts)
@@ -185,32 +186,35 @@ TEST_F(ScatterSlicesTest, SumsOfTiles) {
             kTileCounts[0]);
 }
 
-// Slices of 8 to 2048 elements, the last one shorter, equal or of one element.
+// Slices of 8 to 2048 elements, and targets of all numbers of bits in part or as a whole.
 TEST_F(ScatterSlicesTest, TilesBySlicesOfAnyLength) {
-  for (const std::int64_t size : {385, 600, 4095, 4096, 4097, 70'001, 1 << 21})
+  for (const std::int64_t size : {65, 600, 4095, 4096, 4097, 70'001, 1 << 21})
     check_all(size, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_CLIP, Layout::Contiguous,
               kTileCounts[0]);
   check_pattern(fill_uniform, 1 << 21, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_CLIP,
-                kTileCounts[2]);
+                kTileCounts[3]);
 }
 
-// Slices of 64 elements with as many updates as a block sorts, and one more; elements with whole
+// Slices of 8 elements with as many updates as a block sorts, and one more; elements with whole
 // blocks of values; and the rest elsewhere.
 TEST_F(ScatterSlicesTest, FullSlicesOfTiles) {
   check_pattern(
       [](Indices& indices, std::int64_t size, Random& random) {
+        const gpukern::gpu::KeySpread spread(size, 0);
         auto at = indices.begin();
-        const auto add = [&](std::int32_t key, int number) { at = std::fill_n(at, number, key); };
-        for (std::int32_t key = 0; key < 16; ++key) add(key, 256);
-        std::int32_t key = 64;
+        const auto add = [&](std::uint32_t key, int number) {
+          at = std::fill_n(at, number, static_cast<std::int32_t>(spread.key(key)));
+        };
+        for (std::uint32_t key = 0; key < 8; ++key) add(key, 512);
+        std::uint32_t key = 8;
         for (const int number : {512, 511, 255, 4097 - 512 - 511 - 255}) add(key++, number);
-        key = 128;
+        key = 16;
         for (const int number : {254, 255, 256, 257, 510, 511, 512, 513}) add(key++, number);
-        for (; at != indices.end(); ++at)
-          *at = static_cast<std::int32_t>(between(random, 192, size - 1));
+        while (at != indices.end())
+          add(static_cast<std::uint32_t>(between(random, 24, size - 1)), 1);
         std::ranges::shuffle(indices, random);
       },
-      4096, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_RAISE, kTileCounts[0]);
+      4096, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_RAISE, (96 << 10) + 1);
 }
 
 TEST_F(ScatterSlicesTest, AllUpdatesOfTilesSkipped) {

@@ -57,10 +57,10 @@ struct SortedSlice {
   using A = Accumulator<T>;
 
   const Carried<T>* value;
-  Places places;
+  Places<kTileThreads> places;
   int keys;
   Key base;
-  const TargetElements& elements;
+  const SpreadElements& elements;
   bool aligned;
   const CompactReduction& reduction;
 
@@ -87,7 +87,9 @@ struct SortedSlice {
         if (values >= kBlock)
           long_ones.add(key, values, element[k]);
         else if (values > 0)
-          store(key, values, combine_from(element[k], places.begin(key), values));
+          store(key, values,
+                combine_carried<T>(reduction, element[k], value, places.begin(key),
+                                   places.begin(key) + values));
       }
     }
   }
@@ -103,7 +105,8 @@ struct SortedSlice {
       const int last = min((block + 1) * kBlock - 1, values);
       const int begin = places.begin(key) + first;
       const A sum = block == 0 ? long_ones.combined[lane] : carried_value<T>(value[begin - 1]);
-      long_ones.combined[lane] = combine_from(sum, begin, last - first);
+      long_ones.combined[lane] =
+          combine_carried<T>(reduction, sum, value, begin, begin + last - first);
     }
     __syncwarp();
     if (!active || block != 0) return;
@@ -112,19 +115,6 @@ struct SortedSlice {
   }
 
  private:
-  /// Combines consecutive values, after `sum`.
-  [[nodiscard]] __device__ A combine_from(A sum, int begin, int number) const {
-    if (reduction.adds()) {
-#pragma unroll 4
-      for (int i = 0; i < number; ++i)
-        sum = gpukern::combine(GPUKERN_REDUCE_ADD, sum, carried_value<T>(value[begin + i]));
-    } else {
-#pragma unroll 1
-      for (int i = 0; i < number; ++i)
-        sum = combine(reduction, sum, carried_value<T>(value[begin + i]));
-    }
-    return sum;
-  }
   __device__ void store(int key, int values, A sum) const {
     store_element(elements.at(base + key), finished<T>(reduction.reduce, sum, values + 1), aligned);
   }
@@ -134,12 +124,12 @@ template <class T>
 __global__ void __launch_bounds__(kTileThreads,
                                   resident_blocks(sizeof(T) > 4 ? 3 : 4, kTileThreads))
     combine_kernel(const __grid_constant__ Tiles tiles, const __grid_constant__ Slices slices,
-                   const __grid_constant__ TargetElements elements, bool aligned, Key end,
+                   const __grid_constant__ SpreadElements elements, bool aligned,
                    const __grid_constant__ CompactReduction reduction) {
   using Payload = Carried<T>;
   extern __shared__ __align__(16) std::byte memory[];
   __shared__ union {
-    typename Places::Scan::TempStorage scan;
+    TileScan::TempStorage scan;
     alignas(LongOnes<Accumulator<T>>) std::byte long_ones[sizeof(LongOnes<Accumulator<T>>)];
   } shared;
   static_assert(sizeof(shared) <= kDeclaredSharedBytes);
@@ -156,8 +146,8 @@ __global__ void __launch_bounds__(kTileThreads,
   if (found == 0) return;
   if (found > kTileUpdates) return note_long(slices, slice, found);
   const auto number = static_cast<int>(found);
-  const auto keys = static_cast<int>(min(end - base, 1U << slices.bits));
-  const Places places(value + kTileUpdates, static_cast<std::uint32_t>(keys));
+  const int keys = 1 << slices.bits;
+  const Places<kTileThreads> places(value + kTileUpdates, static_cast<std::uint32_t>(keys));
   places.clear();
   // All warps have the same number of rounds.
   const int rounds = (number + kTileThreads - 1) / kTileThreads;
@@ -169,10 +159,13 @@ __global__ void __launch_bounds__(kTileThreads,
     if (from >= rounds) continue;
     std::uint32_t at[kTileTogether];
 #pragma unroll
-    for (int k = 0; k < kTileTogether; ++k)
+    for (int k = 0; k < kTileTogether; ++k) {
+      if (from + k >= rounds) continue;
       at[k] = segments.position(min(first + (from + k) * kLanes, number - 1));
+    }
 #pragma unroll
     for (int k = 0; k < kTileTogether; ++k) {
+      if (from + k >= rounds) continue;
       key[from + k] = tiles.keys[at[k]];
       payload[from + k] = reinterpret_cast<const Payload*>(tiles.payload)[at[k]];
     }
@@ -200,15 +193,15 @@ __global__ void __launch_bounds__(kTileThreads,
 void scatter_combine_tiles(const ScatterCall& call, const Tiles& tiles, const Slices& slices) {
   const ScatterArgs& args = call.args;
   visit_short_float(args.dtype, [&]<class T>(TypeTag<T>) {
-    const std::size_t bytes = kTileUpdates * sizeof(Carried<T>) + Places::bytes(1U << slices.bits);
+    const std::size_t bytes =
+        kTileUpdates * sizeof(Carried<T>) + Places<kTileThreads>::bytes(1U << slices.bits);
     launch(combine_kernel<T>,
            Grid{.blocks = slices.count,
                 .threads = kTileThreads,
                 .shared_bytes = bytes,
                 .programmatic_launch = true},
-           call.stream, tiles, slices, target_elements(args), is_aligned(args, alignof(T)),
-           static_cast<Key>(args.keys.count()),
-           CompactReduction{reduction_of(args.reduce, args.dtype)});
+           call.stream, tiles, slices, SpreadElements{target_elements(args), tiles.spread},
+           is_aligned(args, alignof(T)), CompactReduction{reduction_of(args.reduce, args.dtype)});
   });
 }
 

@@ -11,8 +11,7 @@
 
 namespace gpukern::gpu {
 
-inline constexpr int kTileWarps = 8;
-inline constexpr int kTileThreads = 32 * kTileWarps;
+inline constexpr int kTileThreads = 256;
 inline constexpr int kTileUpdates = 4096;
 /// The updates of a thread, a warp's width apart, and how many of them it loads before it uses one.
 inline constexpr int kTileEach = kTileUpdates / kTileThreads;
@@ -22,9 +21,10 @@ static_assert(kTileUpdates <= 65535, "16 bits hold a place in a tile");
 
 /// The places in a tile, in shared memory that is aligned to 16 bytes: of each digit, where the
 /// updates of each warp begin.
+template <int kBlockThreads>
 class Places {
  public:
-  using Scan = cub::BlockScan<std::uint32_t, kTileThreads>;
+  using Scan = cub::BlockScan<std::uint32_t, kBlockThreads, cub::BLOCK_SCAN_WARP_SCANS>;
 
   __device__ Places(void* memory, std::uint32_t digits)
       : warps_(static_cast<OfWarps*>(memory)), digits_(digits) {}
@@ -34,7 +34,7 @@ class Places {
 
   // All threads of the block call the next three in turn, and synchronize after each.
   __device__ void clear() const {
-    for (std::uint32_t i = threadIdx.x; i <= padded(digits_); i += kTileThreads) warps_[i] = {};
+    for (std::uint32_t i = threadIdx.x; i <= padded(digits_); i += kBlockThreads) warps_[i] = {};
   }
   /// Counts updates: digit(k) is that of this lane's update in round k, -1 without one. All threads
   /// have the same number of rounds.
@@ -50,8 +50,8 @@ class Places {
   }
   /// Replaces numbers of updates by places, and calls visit(digit, number) for each digit.
   template <class Visit>
-  __device__ void find(Scan::TempStorage& scan, const Visit& visit) const {
-    const std::uint32_t each = (digits_ + kTileThreads - 1) / kTileThreads;
+  __device__ void find(typename Scan::TempStorage& scan, const Visit& visit) const {
+    const std::uint32_t each = (digits_ + kBlockThreads - 1) / kBlockThreads;
     const std::uint32_t first = min(threadIdx.x * each, digits_);
     const std::uint32_t last = min(first + each, digits_);
     std::uint32_t sum = 0;
@@ -83,9 +83,11 @@ class Places {
   }
 
  private:
-  struct alignas(sizeof(std::uint16_t) * kTileWarps) OfWarps {
-    std::uint16_t of[kTileWarps];
+  static constexpr int kWarps = kBlockThreads / 32;
+  struct alignas(16) OfWarps {
+    std::uint16_t of[kWarps];
   };
+  static_assert(sizeof(OfWarps) % 16 == 0);
   /// Threads have neighbouring digits; the padding puts them into different banks.
   static __host__ __device__ constexpr std::uint32_t padded(std::uint32_t digit) {
     return digit + digit / 8;
@@ -98,19 +100,24 @@ class Places {
   std::uint32_t digits_;
 };
 
+using TileScan = Places<kTileThreads>::Scan;
+
 /// A sorted tile in shared memory.
-template <class Payload>
+template <class Payload, int kBlockThreads = kTileThreads>
 struct SortedTile {
+  using Scan = typename Places<kBlockThreads>::Scan;
+
   Payload* payload;
   std::uint16_t* key;  ///< in its slice
-  Places places;
+  Places<kBlockThreads> places;
 
   __device__ SortedTile(std::byte* memory, std::uint32_t digits)
       : payload(reinterpret_cast<Payload*>(memory)),
         key(reinterpret_cast<std::uint16_t*>(payload + kTileUpdates)),
         places(key + kTileUpdates, digits) {}
   static __host__ __device__ constexpr std::size_t bytes(std::uint32_t digits) {
-    return kTileUpdates * (sizeof(Payload) + sizeof(std::uint16_t)) + Places::bytes(digits);
+    return kTileUpdates * (sizeof(Payload) + sizeof(std::uint16_t)) +
+           Places<kBlockThreads>::bytes(digits);
   }
 };
 

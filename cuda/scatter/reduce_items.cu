@@ -2,18 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "cuda/common/indexing.cuh"
-#include "cuda/common/reduction.cuh"
-#include "cuda/scatter/blocks.cuh"
-#include "cuda/scatter/slices.cuh"
+#include "cuda/scatter/reduce_items.cuh"
 
 namespace gpukern::gpu {
 namespace {
 
 using Key = std::uint32_t;
-
-/// Positions of a chunk: its keys, values and elements fill a part of the shared memory.
-template <class T>
-constexpr int kPositions = sizeof(T) == 8 ? 1024 : 2048;
 
 /// `kReduce` is the most common reduction, or GPUKERN_REDUCE_NONE for the one in `any`.
 template <class T, gpukern_reduce kReduce>
@@ -23,41 +17,11 @@ __global__ void __launch_bounds__(kThreads, resident_blocks(sizeof(T) > 4 ? 4 : 
                         bool aligned, const __grid_constant__ Reduction any, LongKeys long_keys) {
   constexpr bool kAny = kReduce == GPUKERN_REDUCE_NONE;
   const Reduction reduction = kAny ? any : Reduction{kReduce, 0};
-  using A = Accumulator<T>;
-  constexpr int kChunk = kPositions<T>;
-  using ItemChunk = Chunk<Key, kChunk, kThreads>;
-  __shared__ ItemChunk chunk;
-  __shared__ Carried<T> value[kChunk + ItemChunk::kReach];
-  __shared__ alignas(A) std::byte memory[kChunk * sizeof(A)];
-  A* const own = reinterpret_cast<A*>(memory);  // written and read by the same thread
+  __shared__ ItemChunk<T> chunk;
   wait_for_previous();
   launch_next();
-  visit_sorted<kChunk>(all, slices, [&](const SortedKeys<Key>& sorted, std::int64_t begin) {
-    for (int i = threadIdx.x; i < kChunk + ItemChunk::kReach; i += kThreads)
-      if (begin + i < sorted.end) value[i] = values[begin + i];
-    chunk.load(sorted, begin);
-    __syncthreads();
-    // All loads from the target before the first use.
-#pragma unroll
-    for (int e = 0; e < ItemChunk::kEach; ++e) {
-      const int b = e * kThreads + threadIdx.x;
-      if (b < chunk.number && chunk.is_first[b])
-        own[b] = widened(load_element<T>(elements.at(chunk.key[chunk.start[b]]), aligned));
-    }
-#pragma unroll 1
-    for (int b = threadIdx.x; b < chunk.number; b += kThreads) {
-      const ValueBlock block = chunk[b];
-      A sum = block.first ? own[b] : carried_value<T>(value[block.begin]);
-      for (int i = block.first ? block.begin : block.begin + 1; i < block.end; ++i)
-        sum = combine(reduction, sum, carried_value<T>(value[i]));
-      if (block.first && block.is_last) {
-        store_element(elements.at(chunk.key[block.begin]),
-                      finished<T>(reduction.reduce, sum, block.end - block.begin + 1), aligned);
-        continue;
-      }
-      long_keys.note(chunk, b, begin);
-      long_keys.block<A>(block.first, begin + block.begin, 1)[0] = sum;
-    }
+  visit_sorted<kPositions<T>>(all, slices, [&](const SortedKeys<Key>& sorted, std::int64_t begin) {
+    chunk.reduce(sorted, begin, values, elements, aligned, reduction, long_keys);
   });
 }
 

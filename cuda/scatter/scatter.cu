@@ -257,8 +257,8 @@ Way way_of(const ScatterCall& call) {
   if (!is_few && args.sorted) return Way::Sorted;  // without a sort: as fast as atomic operations
   if (is_atomic) return Way::Atomic;
   if (is_few) return Way::Few;
-  constexpr std::int64_t kTiledFrom = 96 << 10;
-  if (call.count > kTiledFrom && has_tiled(call)) return Way::Tiled;
+  constexpr std::int64_t kTiledFrom = 32 << 10;
+  if (call.count >= kTiledFrom && has_tiled(call)) return Way::Tiled;
   return is_small ? Way::Hashed : Way::Sorted;
 }
 

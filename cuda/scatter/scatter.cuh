@@ -304,7 +304,7 @@ inline constexpr std::int64_t kScatterFew = 1 << 10;
 void scatter_few(const ScatterCall& call);
 
 /// Up to here, a hash table of the keys is faster than sorting; for puts and long rows up to half.
-/// Sums of more than 96 Ki single values are combined by tiles before, if has_tiled().
+/// From 32 Ki single values on, sums are combined by tiles before, if has_tiled().
 inline constexpr std::int64_t kScatterHashed = 1 << 17;
 bool has_hashed(const ScatterArgs& args);
 void scatter_hashed(Device& device, const ScatterCall& call);

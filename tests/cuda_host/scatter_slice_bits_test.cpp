@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <vector>
+
 #include "cuda/scatter/slice_bits.hpp"
 
 namespace gpukern::gpu {
@@ -49,23 +53,25 @@ TEST(ScatterSliceBitsTest, UpdatesForEachElement) {
 
 // scatter_slices_test has updates and targets of these sizes.
 TEST(ScatterTileSlicesTest, LengthsOfSlices) {
-  constexpr std::int64_t kFew = (96 << 10) + 1;
-  EXPECT_EQ(TileSlices::bits(kFew, 383, 11), -1);
-  EXPECT_EQ(TileSlices::bits(kFew, 384, 11), -1);
-  EXPECT_EQ(TileSlices::bits(kFew, 385, 11), 3);
-  EXPECT_EQ(TileSlices::bits(kFew, 4096, 11), 6);
-  EXPECT_EQ(TileSlices::bits(kMi, 70'001, 11), 7);
-  EXPECT_EQ(TileSlices::bits(2 * kMi, kMi + 3, 11), 10);
+  constexpr std::int64_t kFew = 32 << 10;
+  EXPECT_EQ(TileSlices::bits(kFew, 64, 11), -1);
+  EXPECT_EQ(TileSlices::bits(kFew, 65, 11), 3);
+  EXPECT_EQ(TileSlices::bits(kFew, 4096, 11), 5);
+  EXPECT_EQ(TileSlices::bits((96 << 10) + 1, 4096, 11), 3);
+  EXPECT_EQ(TileSlices::bits(kFew, 70'001, 11), 10);
+  EXPECT_EQ(TileSlices::bits(kMi, 70'001, 11), 8);
+  EXPECT_EQ(TileSlices::bits(2 * kMi, kMi + 3, 11), 11);
   EXPECT_EQ(TileSlices::bits(2 * kMi, 2 * kMi, 11), 11);
 }
 
 TEST(ScatterTileSlicesTest, AnyNumberOfElements) {
-  for (std::int64_t count = 96 << 10; count <= 2 * kMi; count = count * 6 / 5)
+  for (std::int64_t count = 32 << 10; count <= 2 * kMi; count = count * 6 / 5)
     for (std::int64_t keys = 1 + count / 256; keys <= 2 * kMi; keys = keys * 9 / 8 + 1) {
       const int bits = TileSlices::bits(count, keys, 11);
       ASSERT_GE(bits, 3) << count << " updates, " << keys << " elements";
-      ASSERT_LE((keys - 1) >> bits, 2047);
-      ASSERT_LE(count << bits, 2048 * keys);
+      ASSERT_LE((keys - 1) >> bits, 1023);
+      ASSERT_LE(count << bits,
+                2048 * static_cast<std::int64_t>(std::bit_ceil(std::uint64_t(keys))));
     }
 }
 
@@ -75,6 +81,41 @@ TEST(ScatterTileSlicesTest, Bounds) {
   // Of little shared memory: short slices, but not too many.
   EXPECT_EQ(TileSlices::bits(kMi, kMi, 9), 9);
   EXPECT_EQ(TileSlices::bits(kMi, 2 * kMi, 9), -1);
+}
+
+TEST(ScatterTileSlicesTest, LengthsOfTiles) {
+  EXPECT_EQ(TileSlices::updates_of_tile(1), 1024);
+  EXPECT_EQ(TileSlices::updates_of_tile(128 << 10), 1024);
+  EXPECT_EQ(TileSlices::updates_of_tile((128 << 10) + 1), 2048);
+  EXPECT_EQ(TileSlices::updates_of_tile(2 * kMi), 4096);
+}
+
+TEST(ScatterKeySpreadTest, IsOneToOne) {
+  for (const std::int64_t keys : {1, 8, 9, 1000, 4096, 70'001}) {
+    const KeySpread spread(keys, keys % 2 == 0 ? 0 : 3);
+    std::vector<bool> found(std::size_t{1} << spread.bits());
+    for (std::uint32_t key = 0; key < static_cast<std::uint32_t>(keys); ++key) {
+      const std::uint32_t to = spread.spread(key);
+      ASSERT_LT(to, found.size());
+      ASSERT_FALSE(found[to]) << keys << " keys, " << key;
+      found[to] = true;
+      ASSERT_EQ(spread.key(to), key);
+    }
+  }
+}
+
+// A window of neighbouring keys has about as many in each of 64 slices.
+TEST(ScatterKeySpreadTest, SpreadsWindows) {
+  for (int bits = 12; bits <= 21; ++bits) {
+    const KeySpread spread(std::int64_t{1} << bits, bits % 2 == 0 ? 0 : 3);
+    for (const std::uint32_t first : {0U, 1U << (bits - 2), 3U << (bits - 2)}) {
+      const std::uint32_t window = 1U << (bits - 2);
+      std::vector<std::uint32_t> keys(64);
+      for (std::uint32_t key = first; key < first + window; ++key)
+        ++keys[spread.spread(key) >> (bits - 6)];
+      EXPECT_LE(std::ranges::max(keys), window / 32) << bits << " bits from " << first;
+    }
+  }
 }
 
 }  // namespace
