@@ -3,7 +3,8 @@
 
 // A GPU sorts many updates of single values by slice of the target (slice_bits() in
 // cuda/scatter/slice_bits.hpp), and those of slices with many updates, or many of one element, by
-// element. Fewer floating-point values are sorted by slice in each tile (cuda/scatter/tiled.cu).
+// element. Fewer floating-point values, and rows, are sorted by slice in each tile
+// (cuda/scatter/tiles.cuh).
 
 #include <algorithm>
 #include <cmath>
@@ -81,13 +82,19 @@ class ScatterSlicesTest : public GpuTest {
   }
 
   void check(Pattern pattern, std::int64_t size, gpukern_dtype dtype, gpukern_reduce reduce,
-             gpukern_index_mode mode, Layout layout, std::int64_t count) {
+             gpukern_index_mode mode, Layout layout, std::int64_t count, std::int64_t columns = 0) {
     SCOPED_TRACE("dtype " + std::to_string(dtype.code) + ", " + std::to_string(dtype.bits) +
                  " bits, reduce " + std::to_string(reduce) + ", mode " + std::to_string(mode) +
                  ", " + std::to_string(size) + " elements");
-    Array target(Placement::Cuda, dtype, {size}, layout);
+    std::vector<std::int64_t> to{size};
+    std::vector<std::int64_t> from{count};
+    if (columns > 0) {
+      to.push_back(columns);
+      from.push_back(columns);
+    }
+    Array target(Placement::Cuda, dtype, to, layout);
     Array index(Placement::Cuda, kInt32.dtype, {count});
-    Array values(Placement::Cuda, dtype, {count}, layout);
+    Array values(Placement::Cuda, dtype, from, layout);
     fill_numbers(target, random_, true);
     fill_numbers(values, random_, true);
     Indices indices(count);
@@ -195,32 +202,75 @@ TEST_F(ScatterSlicesTest, TilesBySlicesOfAnyLength) {
                 kTileCounts[3]);
 }
 
-// Slices of 8 elements with as many updates as a block sorts, and one more; elements with whole
-// blocks of values; and the rest elsewhere.
+// Of 4096 elements, slices of 8 with as many updates as a block sorts, and one more; elements with
+// whole blocks of values; and the rest elsewhere.
+void fill_slices(Indices& indices, std::int64_t size, Random& random) {
+  const gpukern::gpu::KeySpread spread(size, 0);
+  auto at = indices.begin();
+  const auto add = [&](std::uint32_t key, int number) {
+    at = std::fill_n(at, number, static_cast<std::int32_t>(spread.key(key)));
+  };
+  for (std::uint32_t key = 0; key < 8; ++key) add(key, 512);
+  std::uint32_t key = 8;
+  for (const int number : {512, 511, 255, 4097 - 512 - 511 - 255}) add(key++, number);
+  key = 16;
+  for (const int number : {254, 255, 256, 257, 510, 511, 512, 513}) add(key++, number);
+  while (at != indices.end()) add(static_cast<std::uint32_t>(between(random, 24, size - 1)), 1);
+  std::ranges::shuffle(indices, random);
+}
+
+void fill_skipped(Indices& indices, std::int64_t size, Random&) {
+  std::ranges::fill(indices, static_cast<std::int32_t>(size));
+}
+
+void fill_1200(Indices& indices, std::int64_t, Random& random) {
+  fill_uniform(indices, 1200, random);
+}
+
+/// The least number of rows by tiles, and one more.
+constexpr std::int64_t kTileRows = (96 << 10) + 1;
+
 TEST_F(ScatterSlicesTest, FullSlicesOfTiles) {
-  check_pattern(
-      [](Indices& indices, std::int64_t size, Random& random) {
-        const gpukern::gpu::KeySpread spread(size, 0);
-        auto at = indices.begin();
-        const auto add = [&](std::uint32_t key, int number) {
-          at = std::fill_n(at, number, static_cast<std::int32_t>(spread.key(key)));
-        };
-        for (std::uint32_t key = 0; key < 8; ++key) add(key, 512);
-        std::uint32_t key = 8;
-        for (const int number : {512, 511, 255, 4097 - 512 - 511 - 255}) add(key++, number);
-        key = 16;
-        for (const int number : {254, 255, 256, 257, 510, 511, 512, 513}) add(key++, number);
-        while (at != indices.end())
-          add(static_cast<std::uint32_t>(between(random, 24, size - 1)), 1);
-        std::ranges::shuffle(indices, random);
-      },
-      4096, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_RAISE, (96 << 10) + 1);
+  check_pattern(fill_slices, 4096, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_RAISE, kTileRows);
+  check(fill_slices, 4096, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_RAISE, Layout::Contiguous,
+        kTileRows, 3);
+}
+
+TEST_F(ScatterSlicesTest, RowsByTiles) {
+  for (const auto& [name, pattern] : kPatterns) {
+    SCOPED_TRACE(name);
+    check(pattern, kMedium, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_FILL, Layout::Contiguous,
+          kTileRows, 4);
+    check(pattern, kSmall, kFloat64, GPUKERN_REDUCE_MEAN, GPUKERN_INDEX_WRAP, Layout::Reversed,
+          200'001, 3);
+  }
+  for (const Pattern pattern : {fill_uniform, fill_skewed, fill_outside})
+    check(pattern, 1 << 21, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_FILL, Layout::Contiguous,
+          1 << 21, 2);
+}
+
+TEST_F(ScatterSlicesTest, EveryTypeOfRowsByTiles) {
+  for (const gpukern_dtype dtype : kReducedDtypes)
+    for (const std::int64_t columns : {1, 3}) {
+      check(fill_outside, kSmall, dtype, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_FILL, Layout::Contiguous,
+            kTileRows, columns);
+      if (has_reduction(dtype, GPUKERN_REDUCE_MULTIPLY))
+        check(fill_skewed, kSmall, dtype, GPUKERN_REDUCE_MULTIPLY, GPUKERN_INDEX_CLIP,
+              Layout::Unaligned, kTileRows, columns);
+    }
+}
+
+// More than 1024 keys with several blocks of values, in long slices.
+TEST_F(ScatterSlicesTest, ManyLongKeysOfTiles) {
+  check_pattern(fill_1200, 10'000, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_CLIP,
+                kTileCounts[3]);
 }
 
 TEST_F(ScatterSlicesTest, AllUpdatesOfTilesSkipped) {
-  check_pattern([](Indices& indices, std::int64_t size,
-                   Random&) { std::ranges::fill(indices, static_cast<std::int32_t>(size)); },
-                4096, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_FILL, kTileCounts[0]);
+  check_pattern(fill_skipped, 4096, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_FILL,
+                kTileCounts[0]);
+  check(fill_skipped, 4096, kFloat32, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_FILL, Layout::Contiguous,
+        kTileRows, 3);
 }
 
 TEST_F(ScatterSlicesTest, EveryTypeInTiles) {

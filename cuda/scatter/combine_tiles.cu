@@ -11,21 +11,6 @@ using Key = std::uint32_t;
 
 constexpr int kLanes = 32;
 
-/// Lists the chunks of a long slice, and takes a place for its updates. All threads of a block call
-/// this.
-__device__ void note_long(const Slices& slices, std::uint32_t slice, std::uint32_t number) {
-  __shared__ unsigned first;
-  const auto chunks = static_cast<unsigned>((number + slices.chunk - 1) / slices.chunk);
-  if (threadIdx.x == 0) {
-    first = slices.take_chunks(chunks);
-    slices.starts[slice] = atomicAdd(slices.number + Slices::kMoved, number);
-    slices.ends[slice] = slices.starts[slice] + number;
-  }
-  __syncthreads();
-  for (unsigned c = threadIdx.x; c < chunks; c += kTileThreads)
-    slices.chunks[first + c] = {slice, c};
-}
-
 constexpr int kBlock = static_cast<int>(kBlockValues);
 
 /// The blocks of values of the keys of a slice that have several, at most one for each lane.
@@ -132,7 +117,8 @@ __global__ void __launch_bounds__(kTileThreads,
     TileScan::TempStorage scan;
     alignas(LongOnes<Accumulator<T>>) std::byte long_ones[sizeof(LongOnes<Accumulator<T>>)];
   } shared;
-  static_assert(sizeof(shared) <= kDeclaredSharedBytes);
+  __shared__ std::uint32_t moved;
+  static_assert(sizeof(shared) + 2 * sizeof(moved) <= kDeclaredSharedBytes);
   static_assert(sizeof(Segments) <= kTileUpdates * sizeof(Payload));
   auto* const value = reinterpret_cast<Payload*>(memory);
   auto& segments = *reinterpret_cast<Segments*>(memory);  // until the values are sorted
@@ -144,43 +130,16 @@ __global__ void __launch_bounds__(kTileThreads,
   const Key base = slice << slices.bits;
   const std::uint32_t found = segments.load(tiles, slice);
   if (found == 0) return;
-  if (found > kTileUpdates) return note_long(slices, slice, found);
-  const auto number = static_cast<int>(found);
+  if (found > kTileUpdates) {
+    if (thread == 0) moved = atomicAdd(slices.number + Slices::kMoved, found);
+    __syncthreads();
+    return note_long(slices, slice, moved, found);
+  }
   const int keys = 1 << slices.bits;
   const Places<kTileThreads> places(value + kTileUpdates, static_cast<std::uint32_t>(keys));
-  places.clear();
-  // All warps have the same number of rounds.
-  const int rounds = (number + kTileThreads - 1) / kTileThreads;
-  const int first = thread / kLanes * rounds * kLanes + thread % kLanes;
-  std::uint16_t key[kTileEach];
-  Payload payload[kTileEach];
-#pragma unroll
-  for (int from = 0; from < kTileEach; from += kTileTogether) {
-    if (from >= rounds) continue;
-    std::uint32_t at[kTileTogether];
-#pragma unroll
-    for (int k = 0; k < kTileTogether; ++k) {
-      if (from + k >= rounds) continue;
-      at[k] = segments.position(min(first + (from + k) * kLanes, number - 1));
-    }
-#pragma unroll
-    for (int k = 0; k < kTileTogether; ++k) {
-      if (from + k >= rounds) continue;
-      key[from + k] = tiles.keys[at[k]];
-      payload[from + k] = reinterpret_cast<const Payload*>(tiles.payload)[at[k]];
-    }
-  }
-  __syncthreads();
-  std::uint16_t rank[kTileEach];
-  const auto is_own = [&](int k) { return k < rounds && first + k * kLanes < number; };
-  places.count(rounds, [&](int k) { return is_own(k) ? static_cast<int>(key[k]) : -1; }, rank);
-  __syncthreads();
-  places.find(shared.scan, [](std::uint32_t, std::uint32_t) {});
-  __syncthreads();
+  sort_slice<Payload>(tiles, segments, static_cast<int>(found), places, shared.scan,
+                      [&](int place, std::uint16_t, Payload payload) { value[place] = payload; });
   if (thread == 0) long_ones.number = 0;
-#pragma unroll
-  for (int k = 0; k < kTileEach; ++k)
-    if (is_own(k)) value[places.place(key[k], rank[k])] = payload[k];
   __syncthreads();
   const SortedSlice<T> sorted{value, places, keys, base, elements, aligned, reduction};
   sorted.combine_short(long_ones);
@@ -190,7 +149,8 @@ __global__ void __launch_bounds__(kTileThreads,
 
 }  // namespace
 
-void scatter_combine_tiles(const ScatterCall& call, const Tiles& tiles, const Slices& slices) {
+void scatter_combine_tiles(const ScatterCall& call, const TileScratch& scratch) {
+  const auto& [tiles, slices] = scratch;
   const ScatterArgs& args = call.args;
   visit_short_float(args.dtype, [&]<class T>(TypeTag<T>) {
     const std::size_t bytes =

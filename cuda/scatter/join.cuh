@@ -24,12 +24,12 @@ struct Blocks {
 };
 
 /// The long keys, of which a thread block joins the blocks of one for `width` columns at a time.
-template <class T, class Key, class Elements>
+template <class T, class Key>
 struct JoinedKeys {
   using A = Accumulator<T>;
 
   const Key* keys;
-  const Elements& elements;
+  const SpreadElements& elements;
   const UpdateColumns<1, true>& columns;
   int width;
   const LongKeys& long_keys;

@@ -13,7 +13,7 @@ using Key = std::uint32_t;
 template <class T, gpukern_reduce kReduce>
 __global__ void __launch_bounds__(kThreads, resident_blocks(sizeof(T) > 4 ? 4 : 5, kThreads))
     reduce_items_kernel(const SortedKeys<Key> all, const __grid_constant__ Slices slices,
-                        const Carried<T>* values, const __grid_constant__ TargetElements elements,
+                        const Carried<T>* values, const __grid_constant__ SpreadElements elements,
                         bool aligned, const __grid_constant__ Reduction any, LongKeys long_keys) {
   constexpr bool kAny = kReduce == GPUKERN_REDUCE_NONE;
   const Reduction reduction = kAny ? any : Reduction{kReduce, 0};
@@ -58,7 +58,7 @@ void scatter_reduce_items(const ScatterCall& call, const Slices& slices, const s
                                             : reduce_items_kernel<T, GPUKERN_REDUCE_NONE>,
           Grid{.blocks = sorted_blocks(call, slices, kPositions<T>), .programmatic_launch = true},
           call.stream, sorted, slices, static_cast<const Carried<T>*>(values),
-          target_elements(args), is_aligned(args, alignof(T)),
+          SpreadElements{target_elements(args), {}}, is_aligned(args, alignof(T)),
           reduction_of(args.reduce, args.dtype), long_keys);
   });
 }

@@ -26,9 +26,9 @@ struct ItemChunk {
 
   /// Combines the values of the blocks that start in it. All threads of a block call this, and
   /// synchronize before they call it again.
-  template <class Elements, class Reducer>
+  template <class Reducer>
   __device__ void reduce(const SortedKeys<std::uint32_t>& sorted, std::int64_t begin,
-                         const Carried<T>* values, const Elements& elements, bool aligned,
+                         const Carried<T>* values, const SpreadElements& elements, bool aligned,
                          const Reducer& reduction, const LongKeys& long_keys) {
     A* const own = reinterpret_cast<A*>(memory);  // written and read by the same thread
     for (int i = threadIdx.x; i < kPositions<T> + Keys::kReach; i += kThreads)

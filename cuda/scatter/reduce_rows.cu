@@ -18,7 +18,7 @@ template <class T, int kCount, bool kAny, class Key>
 __global__ void __launch_bounds__(kRowThreads, resident_blocks(kAny ? 6 : 7, kRowThreads))
     reduce_rows_kernel(const SortedKeys<Key> sorted, const Key* updates,
                        const __grid_constant__ UpdateValues values,
-                       const __grid_constant__ TargetElements elements,
+                       const __grid_constant__ SpreadElements elements,
                        const __grid_constant__ UpdateColumns<kCount, kAny> columns,
                        ThreadGroups threads, const __grid_constant__ Reduction reduction,
                        LongKeys long_keys) {
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kRowThreads, resident_blocks(kAny ? 6 : 7, kRo
     const int count = block.end - block.begin;
     const bool whole = block.first && block.is_last;
     if (!whole && threads.lane() == 0 && blockIdx.y == 0) long_keys.note(chunk, b, begin);
-    std::byte* const row = elements.at(static_cast<std::int64_t>(chunk.key[block.begin]));
+    std::byte* const row = elements.at(chunk.key[block.begin]);
     columns.visit(threads, [&](const ThreadColumns<kCount, kAny>& own) {
       A sum[kCount];
       combine_columns<T, kInFlight<kAny>>(own, block.first ? row : nullptr, values,
@@ -51,16 +51,18 @@ __global__ void __launch_bounds__(kRowThreads, resident_blocks(kAny ? 6 : 7, kRo
 }
 
 template <class T, int kCount, bool kAny, class Key>
-void launch_rows(const ScatterCall& call, const void* keys, const void* updates,
-                 const LongKeys& long_keys) {
+void launch_rows(const ScatterCall& call, const SortPlan& plan, const void* keys,
+                 const void* updates, const LongKeys& long_keys) {
   const ScatterArgs& args = call.args;
   auto columns = update_columns<kCount, kAny>(args.columns, is_aligned(args, alignof(T)));
   const ThreadGroups threads = groups_of(ceil_divide(call.columns, kCount));
   const Grid grid =
       divide_columns(columns, threads, {ceil_divide(call.count, kPositions), kRowThreads});
-  launch(reduce_rows_kernel<T, kCount, kAny, Key>, grid, call.stream,
-         sorted_keys(call, static_cast<const Key*>(keys)), static_cast<const Key*>(updates),
-         update_values(args), target_elements(args), columns, threads,
+  SortedKeys<Key> sorted = sorted_keys(call, static_cast<const Key*>(keys));
+  if (plan.by_tiles) sorted.none = Key{1} << plan.spread.bits();
+  launch(reduce_rows_kernel<T, kCount, kAny, Key>, grid, call.stream, sorted,
+         static_cast<const Key*>(updates), update_values(args),
+         SpreadElements{target_elements(args), plan.spread}, columns, threads,
          reduction_of(args.reduce, args.dtype), long_keys);
 }
 
@@ -73,11 +75,11 @@ void scatter_reduce_rows(const ScatterCall& call, const SortPlan& plan, const vo
     constexpr int kVector = kVectorColumns<T>;
     const bool vectors = has_column_vectors<T, kVector>(call.args, call.columns);
     if (plan.wide_keys)
-      launch_rows<T, kVector, true, std::uint64_t>(call, keys, updates, long_keys);
+      launch_rows<T, kVector, true, std::uint64_t>(call, plan, keys, updates, long_keys);
     else if (vectors)
-      launch_rows<T, kVector, false, std::uint32_t>(call, keys, updates, long_keys);
+      launch_rows<T, kVector, false, std::uint32_t>(call, plan, keys, updates, long_keys);
     else
-      launch_rows<T, kVector, true, std::uint32_t>(call, keys, updates, long_keys);
+      launch_rows<T, kVector, true, std::uint32_t>(call, plan, keys, updates, long_keys);
   });
 }
 

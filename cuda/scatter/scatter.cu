@@ -7,7 +7,7 @@
 #include "cuda/runtime/kernels.hpp"
 #include "cuda/scatter/hashed.cuh"
 #include "cuda/scatter/scatter.cuh"
-#include "cuda/scatter/slice_bits.hpp"
+#include "cuda/scatter/tiles.cuh"
 #include "cuda/scatter/update_lines.cuh"
 #include "src/runtime/buffer.hpp"
 
@@ -22,6 +22,7 @@ struct Scratch {
   std::byte* sorted_payload;
   std::byte* sort;
   std::size_t sort_bytes;
+  TileScratch tiles;
   LongKeys long_keys;
   KeyBlocks key_blocks;
   Slices slices;
@@ -33,12 +34,22 @@ bool moves_values(const ScatterCall& call, bool wide_keys) {
          std::has_single_bit(static_cast<std::uint64_t>(call.args.item)) && call.args.item <= 8;
 }
 
+/// Whether updates by number are sorted by tiles. Fewer are combined faster by a hash table.
+bool sorts_tiles(const ScatterCall& call) {
+  constexpr std::int64_t kFrom = 96 << 10;
+  return call.count >= kFrom && call.args.reduce != GPUKERN_REDUCE_NONE && !call.args.sorted &&
+         !is_across(call) && !has_wide_keys(call) && !moves_values(call, false) &&
+         fits_tiles(call, sizeof(std::uint32_t));
+}
+
 SortPlan sort_plan(const ScatterCall& call) {
   const auto keys = static_cast<std::uint64_t>(call.args.keys.count());
   SortPlan plan{};
   plan.wide_keys = has_wide_keys(call);
   plan.moves_values = moves_values(call, plan.wide_keys);
   plan.is_across = is_across(call);
+  plan.by_tiles = sorts_tiles(call);
+  if (plan.by_tiles) plan.spread = tile_spread(call);
   const bool wide_payload = plan.moves_values ? call.args.item == 8 : plan.wide_keys;
   plan.payload_bytes = wide_payload ? 8 : 4;
   // Keys end at `keys`, which stands for updates that are skipped.
@@ -90,7 +101,10 @@ Scratch lay_out(ScratchLayout& layout, const ScatterCall& call, const SortPlan& 
   if (!call.args.sorted) {
     scratch.sorted_keys = layout.take(call.count, key_bytes);
     scratch.sorted_payload = layout.take(call.count, plan.payload_bytes);
-    scratch.sort_bytes = scatter_sort_bytes(plan, call.count);
+    if (plan.by_tiles)
+      scratch.tiles = lay_out_tiles(layout, call, plan.payload_bytes);
+    else
+      scratch.sort_bytes = scatter_sort_bytes(plan, call.count);
     scratch.slices = lay_out_slices(layout, call, plan);
     // Used again for the payload of long slices.
     const std::int64_t payload = scratch.slices.count > 0 ? call.count * plan.payload_bytes : 0;
@@ -117,14 +131,24 @@ void scatter_sorted(Device& device, const ScatterCall& call) {
     check(cudaMemsetAsync(scratch.long_keys.ends, 0, blocks_of(call) * sizeof(std::int64_t),
                           call.stream),
           "cudaMemsetAsync");
-  scatter_keys(call, plan, scratch.keys, scratch.payload, scratch.long_keys.number);
+  if (!plan.by_tiles)
+    scatter_keys(call, plan, scratch.keys, scratch.payload, scratch.long_keys.number);
   const std::byte* keys = scratch.keys;
   const std::byte* payload = scratch.payload != nullptr ? scratch.payload : call.args.values;
-  if (!call.args.sorted) {
+  if (plan.by_tiles) {
+    scatter_sort_tiles(call, scratch.tiles, TilePayload::Numbers, scratch.long_keys.number);
+    scatter_place_tiles(call, scratch.tiles,
+                        {.keys = reinterpret_cast<std::uint32_t*>(scratch.keys),
+                         .payload = scratch.payload,
+                         .sorted_keys = reinterpret_cast<std::uint32_t*>(scratch.sorted_keys),
+                         .sorted_payload = scratch.sorted_payload});
+  } else if (!call.args.sorted) {
     scatter_sort(plan,
                  {keys, scratch.sorted_keys, payload, scratch.sorted_payload, scratch.sort,
                   scratch.sort_bytes},
                  call.count, call.stream);
+  }
+  if (!call.args.sorted) {
     keys = scratch.sorted_keys;
     payload = scratch.sorted_payload;
   }
@@ -238,7 +262,7 @@ Way way_of(const ScatterCall& call) {
   constexpr std::int64_t kMostColumns = 64;
   const bool is_short = reduces && call.columns <= kMostColumns;
   const std::int64_t hashed = is_short ? kScatterHashed : kScatterHashed / 2;
-  const bool is_small = is_few || (call.count <= hashed && has_hashed(args));
+  const bool is_small = is_few || (call.count <= hashed && has_hashed(args) && !sorts_tiles(call));
   if (is_across(call)) return Way::Sorted;  // 2 to 9 times as fast for unique indices, too
   if (args.unique || call.count == 1) return Way::Direct;
   const auto lines = call.count > kScatterFew ? update_lines(call) : std::nullopt;
@@ -257,8 +281,7 @@ Way way_of(const ScatterCall& call) {
   if (!is_few && args.sorted) return Way::Sorted;  // without a sort: as fast as atomic operations
   if (is_atomic) return Way::Atomic;
   if (is_few) return Way::Few;
-  constexpr std::int64_t kTiledFrom = 32 << 10;
-  if (call.count >= kTiledFrom && has_tiled(call)) return Way::Tiled;
+  if (has_tiled(call)) return Way::Tiled;
   return is_small ? Way::Hashed : Way::Sorted;
 }
 

@@ -8,18 +8,19 @@
 // One kernel is enough for few updates, and for lines of updates along an axis: a thread has few of
 // them, or a line along another axis than the innermost, and a warp a line of fewer than a block. A
 // hash table finds the updates of each key if there are not many, single values of some more are
-// sorted in shared memory, and values that replace others need no more than a table of the last
-// update of each key. Other calls are sorted:
+// sorted in shared memory (tiles.cuh), and values that replace others need no more than a table of
+// the last update of each key. Other calls are sorted:
 //   keys     resolves the indices to keys, the numbers of target elements,
-//   sort     sorts the updates by key, stably (CUB's radix sort), unless the check of their bounds
-//            found them sorted; short values move with their keys, else the numbers of updates do,
+//   sort     sorts the updates by key, stably (CUB's radix sort, or tiles if there are not many),
+//            unless the check of their bounds found them sorted; short values move with their keys,
+//            else the numbers of updates do,
 //   slices   short values are sorted by slice of the target only, see slices.cuh; what follows is
 //            for the slices that have many updates,
 //   reduce   combines the values of each key in blocks of kBlockValues and writes the elements,
 //   join     joins the blocks of the keys that have several,
 //   across   does what follows the sort for many rows updated along the innermost axis.
-// Sorting by key makes all accesses to the target sequential, and the time does not depend on how
-// often keys repeat.
+// A radix sort by key makes all accesses to the target sequential, and the time does not depend on
+// how often keys repeat.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,6 +32,7 @@
 #include "cuda/common/elements.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/common/scratch_layout.hpp"
+#include "cuda/scatter/slice_bits.hpp"
 #include "src/core/operation.hpp"
 #include "src/core/reduce.hpp"
 
@@ -47,6 +49,19 @@ struct TargetElements {
 
   [[nodiscard]] __device__ std::byte* at(std::int64_t key) const {
     return target + keys.at(key).offset[0];
+  }
+};
+
+/// The elements of the target, by spread key; 64-bit keys are not spread.
+struct SpreadElements {
+  TargetElements elements;
+  KeySpread spread;
+
+  [[nodiscard]] __device__ std::byte* at(std::uint32_t key) const {
+    return elements.at(spread.key(key));
+  }
+  [[nodiscard]] __device__ std::byte* at(std::uint64_t key) const {
+    return elements.at(static_cast<std::int64_t>(key));
   }
 };
 
@@ -100,7 +115,7 @@ struct Slices {
   std::uint32_t* heads;     ///< where each slice begins in `chunks`
   std::uint32_t* counts;    ///< of each key of a slice in its chunks so far, for `chunks`
 
-  /// Indices of `number`. kMoved counts the updates that tiles.cuh moves together.
+  /// Indices of `number`. kMoved counts the values that tiles.cuh moves together.
   enum List { kChunks, kOnlyChunks, kHeads, kMoved, kLists };
   [[nodiscard]] __device__ std::int64_t all_chunks() const {
     return std::int64_t{number[kChunks]} + number[kOnlyChunks];
@@ -183,6 +198,8 @@ struct SortPlan {
   int bits;           ///< of the keys, including that of skipped updates
   int slice_bits;     ///< the lowest of them, by which updates are not sorted
   bool is_across;     ///< see is_across()
+  bool by_tiles;      ///< see tiles.cuh
+  KeySpread spread;   ///< of the keys
 };
 
 /// Resolves the indices and prepares the payload, unless that is the values themselves. Clears
@@ -226,7 +243,7 @@ void scatter_sort_long_slices(const ScatterCall& call, const SortPlan& plan, con
 /// whose updates alone are sorted.
 void scatter_reduce_items(const ScatterCall& call, const Slices& slices, const std::uint32_t* keys,
                           const void* values, const LongKeys& long_keys);
-/// Combines the values of sorted updates.
+/// Combines the rows of sorted updates.
 void scatter_reduce_rows(const ScatterCall& call, const SortPlan& plan, const void* keys,
                          const void* updates, const LongKeys& long_keys);
 /// Writes the last value of each key.
@@ -303,13 +320,14 @@ void scatter_atomically(const ScatterCall& call);
 inline constexpr std::int64_t kScatterFew = 1 << 10;
 void scatter_few(const ScatterCall& call);
 
-/// Up to here, a hash table of the keys is faster than sorting; for puts and long rows up to half.
-/// From 32 Ki single values on, sums are combined by tiles before, if has_tiled().
+/// Up to here, a hash table of the keys is faster than a radix sort; for puts and long rows up to
+/// half. Tiles are faster before: from 32 Ki single values and 96 Ki rows on.
 inline constexpr std::int64_t kScatterHashed = 1 << 17;
 bool has_hashed(const ScatterArgs& args);
 void scatter_hashed(Device& device, const ScatterCall& call);
 
-/// Up to 2 Mi single floating-point values for as many elements, on average at most 256 for each.
+/// 32 Ki to 2 Mi single floating-point values for up to 2 Mi elements, on average at most 256 for
+/// each number below the next power of two.
 bool has_tiled(const ScatterCall& call);
 void scatter_tiled(Device& device, const ScatterCall& call);
 

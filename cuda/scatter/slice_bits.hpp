@@ -35,28 +35,30 @@ inline int slice_bits(std::int64_t count, int key_bits, int most) {
 }
 
 /// Spreads keys over the numbers below a power of two, so that slices have about as many updates
-/// each wherever in the target these are. Multiplying by an odd number is one
-/// to one; this one is that of Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3,
-/// section 6.4).
+/// each wherever in the target these are. Multiplying by an odd number is one to one; this one is
+/// that of Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4).
 class KeySpread {
  public:
+  /// Leaves keys as they are.
+  KeySpread() = default;
   /// Of keys below `keys`, 2^31 at most; 2^group_bits neighbouring ones stay together.
   KeySpread(std::int64_t keys, int group_bits)
-      : bits_(std::max(kLeastBits,
-                       static_cast<int>(std::bit_width(static_cast<std::uint64_t>(keys - 1))))),
-        group_bits_(group_bits) {}
-  KeySpread() = default;
+      : last_(static_cast<std::uint32_t>(
+            std::max(std::bit_ceil(static_cast<std::uint64_t>(keys)), kLeast) - 1)),
+        group_bits_(group_bits),
+        factor_(kFactor),
+        inverse_(kInverse) {}
 
-  [[nodiscard]] int bits() const { return bits_; }
+  [[nodiscard]] int bits() const { return static_cast<int>(std::bit_width(last_)); }
   [[nodiscard]] GPUKERN_HOST_DEVICE std::uint32_t spread(std::uint32_t key) const {
-    return times(key, kFactor);
+    return times(key, factor_);
   }
   [[nodiscard]] GPUKERN_HOST_DEVICE std::uint32_t key(std::uint32_t spread) const {
-    return times(spread, kInverse);
+    return times(spread, inverse_);
   }
 
  private:
-  static constexpr int kLeastBits = 3;
+  static constexpr std::uint64_t kLeast = 8;
   static constexpr std::uint32_t kFactor = 0x9E3779B9U;
   static constexpr std::uint32_t kInverse = 0x144CBC89U;
   static_assert(kFactor * kInverse == 1);
@@ -64,11 +66,13 @@ class KeySpread {
   [[nodiscard]] GPUKERN_HOST_DEVICE std::uint32_t times(std::uint32_t number,
                                                         std::uint32_t factor) const {
     const std::uint32_t group = (number >> group_bits_) * factor << group_bits_;
-    return (group & ((1U << bits_) - 1)) | (number & ((1U << group_bits_) - 1));
+    return (group & last_) | (number & ((1U << group_bits_) - 1));
   }
 
-  int bits_ = kLeastBits;
+  std::uint32_t last_ = ~0U;
   int group_bits_ = 0;
+  std::uint32_t factor_ = 1;
+  std::uint32_t inverse_ = 1;
 };
 
 /// The slices of updates that are sorted by tiles; tiles.cuh.
@@ -84,7 +88,7 @@ struct TileSlices {
   static std::int64_t updates(std::int64_t count) {
     constexpr std::int64_t kSlices = 512;
     constexpr std::int64_t kLeastUpdates = 256;
-    return std::clamp(count / kSlices, kLeastUpdates, kMostOfSlice);
+    return std::clamp(ceil_divide(count, kSlices), kLeastUpdates, kMostOfSlice);
   }
 
   static constexpr int kLeastOfTile = 1024;

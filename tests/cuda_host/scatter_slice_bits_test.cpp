@@ -60,6 +60,8 @@ TEST(ScatterTileSlicesTest, LengthsOfSlices) {
   EXPECT_EQ(TileSlices::bits((96 << 10) + 1, 4096, 11), 3);
   EXPECT_EQ(TileSlices::bits(kFew, 70'001, 11), 10);
   EXPECT_EQ(TileSlices::bits(kMi, 70'001, 11), 8);
+  EXPECT_EQ(TileSlices::bits(200'001, 70'001, 11), 8);
+  EXPECT_EQ(TileSlices::bits(kMi - 1, kMi, 11), 11);
   EXPECT_EQ(TileSlices::bits(2 * kMi, kMi + 3, 11), 11);
   EXPECT_EQ(TileSlices::bits(2 * kMi, 2 * kMi, 11), 11);
 }
@@ -101,6 +103,15 @@ TEST(ScatterKeySpreadTest, IsOneToOne) {
       found[to] = true;
       ASSERT_EQ(spread.key(to), key);
     }
+  }
+}
+
+TEST(ScatterKeySpreadTest, LeavesKeysAsTheyAre) {
+  const KeySpread spread;
+  EXPECT_EQ(spread.bits(), 32);
+  for (const std::uint32_t key : {0U, 1U, 1U << 31, ~0U - 1}) {
+    EXPECT_EQ(spread.spread(key), key);
+    EXPECT_EQ(spread.key(key), key);
   }
 }
 
