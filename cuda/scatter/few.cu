@@ -15,7 +15,12 @@ namespace {
 constexpr int kMost = static_cast<int>(kScatterFew);
 constexpr int kBlock = static_cast<int>(kBlockValues);
 constexpr int kMostBlocks = kMost / kBlock + 1;  // of one key, with the element itself
-constexpr int kMostWidth = 64;                   // columns that are joined at a time
+/// Columns that are joined at a time.
+template <class A>
+constexpr int kMostWidth = 256 / static_cast<int>(sizeof(A));
+/// The blocks of a single value's key that are loaded at a time.
+template <class A>
+constexpr int kLoadedBlocks = 8192 / static_cast<int>(kBlock * sizeof(A));
 
 constexpr int kFewThreads = 512;
 
@@ -36,10 +41,83 @@ struct Entry {
   }
 };
 
-/// In shared memory: the updates of this thread block, by key and then in order.
+/// In shared memory: the key that is the most frequent in a sample, and a bit for each of its
+/// updates.
+struct FrequentKey {
+  static constexpr int kWords = kMost / 32;
+  static constexpr int kLaneWords = kWords / 32;
+
+  std::uint64_t key;
+  int others;
+  std::uint32_t bits[kWords];
+  int before[kWords];  ///< bits in the words before
+
+  /// Moves its entries to the front, in order, and returns their number. All threads of the block
+  /// call this.
+  __device__ int move_first(Entry* entry, int number) {
+    const auto thread = static_cast<int>(threadIdx.x);
+    for (int w = thread; w < kWords; w += kFewThreads) bits[w] = 0;
+    if (thread < 32) sample(entry, number);
+    __syncthreads();
+    constexpr int kEach = kMost / kFewThreads;
+    Entry own[kEach];
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) {
+      const int at = thread + k * kFewThreads;
+      if (at >= number) continue;
+      own[k] = entry[at];
+      if (own[k].key() == key) atomicOr(bits + own[k].update() / 32, 1U << own[k].update() % 32);
+    }
+    __syncthreads();
+    if (thread < 32) count();
+    __syncthreads();
+    const int all = before[kWords - 1] + __popc(bits[kWords - 1]);
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) {
+      if (thread + k * kFewThreads >= number) continue;
+      const auto update = static_cast<int>(own[k].update());
+      const std::uint32_t lower = bits[update / 32] & ((1U << update % 32) - 1);
+      const bool is_own = own[k].key() == key;
+      entry[is_own ? before[update / 32] + __popc(lower) : all + atomicAdd(&others, 1)] = own[k];
+    }
+    __syncthreads();
+    return all;
+  }
+
+ private:
+  // By one warp.
+  __device__ void sample(const Entry* entry, int number) {
+    const auto lane = static_cast<int>(threadIdx.x);
+    const std::uint64_t own = entry[number * lane / 32].key();
+    const unsigned equal = __match_any_sync(~0U, static_cast<unsigned long long>(own));
+    int most = __popc(equal) << 5 | lane;
+    for (int step = 16; step > 0; step /= 2) most = max(most, __shfl_xor_sync(~0U, most, step));
+    if (lane == (most & 31)) key = own;
+    if (lane == 0) others = 0;
+  }
+  __device__ void count() {
+    const auto lane = static_cast<int>(threadIdx.x);
+    int own = 0;
+    for (int w = 0; w < kLaneWords; ++w) own += __popc(bits[lane * kLaneWords + w]);
+    int sum = own;
+    for (int step = 1; step < 32; step *= 2) {
+      const int lower = __shfl_up_sync(~0U, sum, step);
+      if (lane >= step) sum += lower;
+    }
+    sum -= own;
+    for (int w = lane * kLaneWords; w < (lane + 1) * kLaneWords; ++w) {
+      before[w] = sum;
+      sum += __popc(bits[w]);
+    }
+  }
+};
+
+/// In shared memory: the updates of this thread block, by key and then in order; a frequent key may
+/// come first.
 struct Entries {
   Entry entry[kMost];
   int number;
+  FrequentKey frequent;
 
   [[nodiscard]] __device__ std::uint64_t key(int at) const { return entry[at].key(); }
   [[nodiscard]] __device__ bool is_first(int at) const { return at == 0 || key(at - 1) != key(at); }
@@ -75,7 +153,9 @@ struct Entries {
                                           static_cast<unsigned>(begin + k * kFewThreads)};
     }
     __syncthreads();
-    sort();
+    // The updates of one key would take most of the sort.
+    constexpr int kMany = 128;
+    sort(number > kMany ? frequent.move_first(entry, number) : 0);
   }
 
  private:
@@ -83,23 +163,25 @@ struct Entries {
     return __umulhi(hash_of(key), gridDim.x) == blockIdx.x;
   }
 
-  /// A bitonic sort (Knuth, The Art of Computer Programming, volume 3, section 5.3.4): CUB's sorts
-  /// would be most of the code.
-  __device__ void sort() {
+  /// A bitonic sort (Knuth, The Art of Computer Programming, volume 3, section 5.3.4) of the
+  /// entries from `first` on: CUB's sorts would be most of the code. With the first step of a run
+  /// mirrored, all pairs are sorted upwards, and those with an entry past the end are left out.
+  __device__ void sort(int first) {
+    Entry* const rest = entry + first;
+    const int count = number - first;
     int padded = 1;
-    while (padded < number) padded *= 2;
+    while (padded < count) padded *= 2;
     const auto thread = static_cast<int>(threadIdx.x);
-    for (int i = number + thread; i < padded; i += kFewThreads) entry[i].bits = ~std::uint64_t{0};
-    __syncthreads();
     for (int run = 2; run <= padded; run *= 2) {
       for (int step = run / 2; step > 0; step /= 2) {
         for (int pair = thread; pair < padded / 2; pair += kFewThreads) {
           const int low = 2 * pair - (pair & (step - 1));
-          const std::uint64_t a = entry[low].bits;
-          const std::uint64_t b = entry[low + step].bits;
-          const bool rises = (low & run) == 0;
-          entry[low].bits = rises ? min(a, b) : max(a, b);
-          entry[low + step].bits = rises ? max(a, b) : min(a, b);
+          const int high = step == run / 2 ? low ^ (run - 1) : low + step;
+          if (high >= count) continue;
+          const std::uint64_t a = rest[low].bits;
+          const std::uint64_t b = rest[high].bits;
+          rest[low].bits = min(a, b);
+          rest[high].bits = max(a, b);
         }
         // The pairs of a warp are within 64 entries.
         if (step > 32 || (step == 1 && run > 32))
@@ -139,7 +221,33 @@ template <class A>
 struct LongOnes {
   int number;
   int first[kMost / kBlock];  ///< entry of each
-  A block[kMostBlocks][kMostWidth];
+  A block[kMostBlocks][kMostWidth<A>];
+  A value[kLoadedBlocks<A> * kBlock];
+
+  /// Combines the blocks of single values: all threads load them, and a few combine.
+  template <class T, class Reducer>
+  __device__ void combine_single(const UpdateNumbers& updates, int count,
+                                 const UpdateValues& values, A element, bool aligned,
+                                 const Reducer& reduction) {
+    const auto thread = static_cast<int>(threadIdx.x);
+    const auto begin_of = [&](int b) { return min(max(b * kBlock - 1, 0), count); };
+    const int blocks = count / kBlock + 1;
+    for (int b = 0; b < blocks; b += kLoadedBlocks<A>) {
+      const int begin = begin_of(b);
+      for (int i = begin + thread; i < begin_of(b + kLoadedBlocks<A>); i += kFewThreads)
+        value[i - begin] = widened(load_element<T>(values.at(updates[i]), aligned));
+      __syncthreads();
+      const int own = b + thread;
+      if (thread < kLoadedBlocks<A> && own < blocks) {
+        int i = begin_of(own);
+        A sum = own == 0 ? element : value[i++ - begin];
+#pragma unroll 4
+        for (; i < begin_of(own + 1); ++i) sum = combine(reduction, sum, value[i - begin]);
+        block[own][0] = sum;
+      }
+      __syncthreads();
+    }
+  }
 };
 
 /// By a thread block: combines the blocks of values of a key and joins them.
@@ -147,16 +255,22 @@ template <class T, int kCount, bool kAny>
 __device__ void combine_long(const Entries& entries, int first, const UpdateValues& values,
                              std::byte* row, const UpdateColumns<kCount, kAny>& columns, int width,
                              const CompactReduction& reduction,
-                             Accumulator<T> (&block)[kMostBlocks][kMostWidth]) {
+                             LongOnes<Accumulator<T>>& long_ones) {
   using A = Accumulator<T>;
   const int number = entries.count_from(first);
   const int blocks = number / kBlock + 1;
   const auto begin_of = [&](int b) { return min(max(b * kBlock - 1, 0), number); };
   const int own = static_cast<int>(threadIdx.x) % width;
+  auto& block = long_ones.block;
+  const bool is_single = columns.count == 1;
+  if (is_single)
+    long_ones.template combine_single<T>(UpdateNumbers{entries.entry + first}, number, values,
+                                         widened(load_element<T>(row, columns.is_aligned())),
+                                         columns.is_aligned(), reduction);
   for (std::int64_t begin = columns.begin(); begin < columns.end(); begin += width) {
     const std::int64_t column = begin + own;
     const bool active = column < columns.end();
-    for (int b = static_cast<int>(threadIdx.x) / width; active && b < blocks;
+    for (int b = static_cast<int>(threadIdx.x) / width; !is_single && active && b < blocks;
          b += kFewThreads / width) {
       A sum[1];
       combine_columns<T, kInFlight<1>>(columns.only(column), b == 0 ? row : nullptr, values,
@@ -207,7 +321,7 @@ __global__ void __launch_bounds__(kFewThreads, resident_blocks(sizeof(T) > 8 ? 1
   for (int k = 0; k < long_ones.number; ++k)
     combine_long<T>(entries, long_ones.first[k], values,
                     elements.at(entries.key(long_ones.first[k])), columns, width, reduction,
-                    long_ones.block);
+                    long_ones);
 }
 
 /// Of fewer updates than a block has warps, each has several.
@@ -227,7 +341,7 @@ template <class T, int kCount, bool kAny>
 void launch_combine(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   const ThreadGroups threads = few_groups(call, ceil_divide(call.columns, kCount));
-  const int width = join_width(call.columns, kMostWidth);
+  const int width = join_width(call.columns, kMostWidth<Accumulator<T>>);
   auto columns = update_columns<kCount, kAny>(args.columns, is_aligned(args, alignof(T)));
   const Grid grid = divide_columns(columns, threads, few_grid(call, threads));
   launch(combine_few_kernel<T, kCount, kAny>, grid, call.stream, key_of(args), update_values(args),
