@@ -6,6 +6,7 @@
 import array
 import sys
 import types
+from collections import UserList, deque
 
 import numpy as np
 import pytest
@@ -341,7 +342,8 @@ def test_everything_with_the_buffer_protocol(source, index):
 
 
 def test_index_lists_without_elements():
-    assert gather(np.arange(3), []).shape == (0,)
+    for empty in ([], range(0), deque(), UserList()):
+        assert gather(np.arange(3), empty).shape == (0,)
     assert gather(np.zeros((3, 2)), [[]]).shape == (1, 0, 2)
 
 

@@ -39,6 +39,21 @@ def test_scatter_of_a_number(place, mode, reduce):
     assert np.array_equal(place.take(here), target)
 
 
+@pytest.mark.parametrize("call", [gather, lambda x, at, **options: scatter(x, at, 1, **options)])
+def test_numbers_are_checked_though_the_others_are_empty(place, call):
+    """As in NumPy, where arrays that broadcast to nothing are not."""
+    empty = place.put(np.zeros(0, int))
+    x = place.put(np.zeros((5, 3)))
+    for at, axis, size in (((9, empty), 0, 5), ((empty, -4), 1, 3), ((range(0), 3), 1, 3)):
+        message = f"is out of bounds for axis {axis} with size {size}"
+        with pytest.raises(IndexError, match=message):
+            call(x, at, **place.options)
+    with pytest.raises(IndexError, match="index 0 is out of bounds for axis 0 with size 0"):
+        call(place.put(np.zeros((0, 2))), (0, empty), **place.options)
+    call(x, (place.put(np.array([9])), place.put(np.zeros((0, 1), int))), **place.options)
+    call(x, (9, empty), mode="clip", **place.options)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["u1", "f4", "c16"])
 @pytest.mark.parametrize("mode", MODES)
@@ -104,9 +119,11 @@ def plans(draw, dtypes):
 
 
 def random_index_arrays(plan, mode, rng):
-    """The indices, and their positions on the axes flattened: -1 for none."""
+    """The indices, their positions on the axes flattened: -1 for none, and whether that is an
+    error: of a number even if the others broadcast it to nothing."""
     array, axis, indices, common, _ = plan
     made, flat, known = [], np.zeros(common, np.int64), np.ones(common, bool)
+    bad_number = False
     for k, window in enumerate(indices):
         size = array.shape[axis % len(array.shape) + k]
         index = window.on(random_bytes(rng, window.extent + 8))
@@ -117,8 +134,9 @@ def random_index_arrays(plan, mode, rng):
         at = np.array([oracle.resolve(int(i), size, mode) for i in index.flat], object)
         at = np.array([-1 if i is None else i for i in at], np.int64).reshape(index.shape)
         known &= at >= 0
+        bad_number |= index.ndim == 0 and at < 0
         flat = flat * size + np.maximum(at, 0)
-    return made, np.where(known, flat, -1)
+    return made, np.where(known, flat, -1), mode == "raise" and (bad_number or not known.all())
 
 
 def flattened(array, axis, count):
@@ -143,8 +161,7 @@ def test_generated_gathers(plan, seed, places, cases):
         mode = str(rng.choice(MODES))
         source = window.on(random_bytes(rng, window.extent + 8))
         make_valid(source, rng)
-        made, positions = random_index_arrays(plan, mode, rng)
-        bad = mode == "raise" and (positions < 0).any()
+        made, positions, bad = random_index_arrays(plan, mode, rng)
         flat = flattened(source, axis, len(indices))
         taken = np.take(flat, np.maximum(positions, 0).reshape(-1), axis % source.ndim)
         expected = np.array(taken.reshape(result))
@@ -183,8 +200,7 @@ def test_generated_scatters(plan, seed, reduces, places, cases):
         for numbers in (target, values):
             make_valid(numbers, rng)
             make_moderate(numbers, rng)
-        made, positions = random_index_arrays(plan, mode, rng)
-        bad = mode == "raise" and (positions < 0).any()
+        made, positions, bad = random_index_arrays(plan, mode, rng)
         flat = flattened(np.array(target), axis, len(indices))
         outside = np.where(positions < 0, flat.shape[axis % target.ndim], positions)
         if not bad:

@@ -70,7 +70,14 @@ def test_the_default_is_bounded_by_the_affinity_mask():
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("3", 3), ("5,2", 5), (" 4 ", 4), ("0", None), ("-2", None), ("x", None)]
+    ("text", "number"),
+    [
+        ("3", 3),
+        ("5,2", 5),
+        (" 4 , 2", 4),
+        ("5000", 4096),
+        *[(text, None) for text in ("0", "-2", "x", "3x", "1e3", "2.5", "", "99999999999")],
+    ],
 )
 def test_the_environment_sets_the_default(text, number):
     expected = default_in_a_process() if number is None else number

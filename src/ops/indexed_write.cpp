@@ -203,8 +203,7 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   progress.expect(out.tensor.bytes());
   const cpu::StopScope stop(progress.stop_source(call.device_id));
   if (tuple != nullptr) {
-    if (options.mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0)
-      options.mode = tuple->check_bounds(exec);
+    if (options.mode == GPUKERN_INDEX_RAISE) options.mode = tuple->check_bounds(exec);
     options.mode = tuple->ravel(options.mode, exec);
   }
   require(axis.n > 0 || updates == 0, GPUKERN_INDEX_ERROR,

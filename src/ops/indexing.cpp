@@ -115,7 +115,8 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
   Progress progress(function, exec);
   progress.expect(out.tensor.bytes());
   const cpu::StopScope stop(progress.stop_source(call.device_id));
-  const bool raises = mode == GPUKERN_INDEX_RAISE && index.tensor.count() > 0 && checks_indices;
+  const bool has_indices = index.tensor.count() > 0 || tuple != nullptr;
+  const bool raises = mode == GPUKERN_INDEX_RAISE && has_indices && checks_indices;
   // As NumPy's indexing, whose message names the index.
   if (tuple != nullptr && raises && axis.n == 0) check(read, call, exec);
   require(axis.n > 0 || count == 0, GPUKERN_INDEX_ERROR,

@@ -109,8 +109,11 @@ std::int32_t RaveledIndex::check_bounds(const gpukern_exec* exec) {
   const Call& call = make_call(exec);
   std::vector<IndexedAxis> indexed;
   indexed.reserve(indices_.size());
+  // As NumPy: of indices that broadcast to no position, numbers alone are checked.
+  const bool all = index_.tensor.count() > 0;
   for (std::size_t k = 0; k < indices_.size(); ++k)
-    indexed.push_back({&indices_[k].tensor, axis_of(k)});
+    if (all || indices_[k].tensor.ndim == 0) indexed.push_back({&indices_[k].tensor, axis_of(k)});
+  if (indexed.empty()) return GPUKERN_INDEX_RAISE;
   return gpukern::check_bounds(call, function_, indexed);
 }
 

@@ -28,10 +28,14 @@ std::atomic<int> default_known{0};  // 0 until the first call
 
 /// The first number in $OMP_NUM_THREADS, which may be a list; 0 without one.
 int threads_from_environment() {
+  constexpr const char* kSpace = " \t";
   std::string_view text = environment().omp_num_threads;
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  text = text.substr(0, text.find(','));
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  text = text.substr(0, text.find_last_not_of(kSpace) + 1);
   int number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return 0;
   return std::clamp(number, 0, kMaxThreads);
 }
 

@@ -5,6 +5,7 @@
 """The index of a call: an array of integers, an int, or a tuple of them."""
 
 cimport numpy as cnp
+from cpython.buffer cimport PyObject_CheckBuffer
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.stdint cimport int64_t
 from libc.string cimport memset
@@ -16,6 +17,8 @@ from gpukern._interop.argument cimport describe, fill_from_ndarray, is_ndarray, 
 from gpukern._interop.dtype cimport is_native
 from gpukern._memory.device_array cimport copy_to_device
 from gpukern._streams.call cimport Argument, CallContext, keep, link, new_memory, what
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -82,13 +85,14 @@ cdef int fit_index(CallContext *call, object index, Argument *idx) except -1:
 cdef cnp.ndarray index_of_numbers(const CallContext *call, object name, object index,
                                   cnp.ndarray array):
     """Corrects the dtype that NumPy gave Python's numbers."""
-    # An empty list has no dtype; NumPy's guess is float64.
-    if array.size == 0 and isinstance(index, (list, tuple)):
+    cdef bint is_sequence = isinstance(index, Sequence) and not PyObject_CheckBuffer(index)
+    # An empty sequence has no dtype; NumPy's guess is float64.
+    if array.size == 0 and is_sequence:
         return array.astype(np.intp)
     if array.dtype.hasobject:
         for number in array.flat:
             require_held(call, name, number)
-    elif array.dtype.kind == "f" and isinstance(index, (list, tuple)):
+    elif array.dtype.kind == "f" and is_sequence:
         # NumPy makes floats of ints where int64 does not hold all of them.
         numbers = np.array(index, object)
         if all([isinstance(number, int) for number in numbers.flat]):
