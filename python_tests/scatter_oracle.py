@@ -160,9 +160,9 @@ def put_along_axis(target, index, values, axis, mode, reduce):
     sizes = [i if t == 1 else t for t, i in zip(target.shape, index.shape, strict=True)]
     sizes[axis] = index.shape[axis]
     values = np.broadcast_to(values, sizes)
-    found = checked_positions(index, target.shape[axis], axis, mode, values.size)
     if values.size == 0:
         return target.reshape(shape)
+    found = checked_positions(index, target.shape[axis], axis, mode, values.size)
     number = np.arange(target.size).reshape(target.shape)
     positions = np.take_along_axis(number, np.maximum(found, 0), axis)
     positions = np.where(np.broadcast_to(found, sizes) < 0, -1, positions)

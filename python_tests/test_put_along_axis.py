@@ -163,7 +163,8 @@ def test_overlap_is_that_of_separate_memory():
 
 def test_empty(place):
     for shape, at in [((0, 3), (1, 5)), ((3, 0), (3, 0)), ((2, 3), (2, 0))]:
-        assert put(place, np.zeros(shape), np.zeros(at, int), 1.0).shape == shape
+        for number in (0, 9):  # which is not examined
+            assert put(place, np.zeros(shape), np.full(at, number), 1.0).shape == shape
     with pytest.raises(IndexError, match="cannot do a non-empty put to an empty axis"):
         put(place, np.zeros((3, 0)), np.zeros((3, 1), int), 1.0, mode="clip")
 

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
+
 #include "src/ops/indexed_write.hpp"
 
 namespace gpukern {
@@ -33,13 +35,18 @@ void put_along_axis(const gpukern_tensor* raw_target, const gpukern_tensor* raw_
   const Argument target("put_along_axis", "target", raw_target);
   const Argument index("put_along_axis", "index", raw_index);
   const Argument values("put_along_axis", "values", raw_values);
-  const gpukern_scatter_options& options = checked_options("put_along_axis", raw_options);
+  gpukern_scatter_options options = checked_options("put_along_axis", raw_options);
   require_one_index("put_along_axis", options.further_index_count);
   require_index_dtype(index);
   const Axis checked = checked_along_axis("target", target.tensor, index, axis);
-  run_indexed_write({"put_along_axis", target, index, values, raw_out, checked,
-                     along_axis_shape("target", target.tensor, index, checked), along_axis_loops},
-                    options, exec);
+  const Tensor shape = along_axis_shape("target", target.tensor, index, checked);
+  // As NumPy, which examines no index if nothing is written.
+  const bool is_empty = std::any_of(shape.shape.begin(), shape.shape.begin() + shape.ndim,
+                                    [](std::int64_t size) { return size == 0; });
+  if (options.mode == GPUKERN_INDEX_RAISE && is_empty) options.mode = GPUKERN_INDEX_CLIP;
+  run_indexed_write(
+      {"put_along_axis", target, index, values, raw_out, checked, shape, along_axis_loops}, options,
+      exec);
 }
 
 }  // namespace
