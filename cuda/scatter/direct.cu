@@ -122,9 +122,8 @@ void launch_direct(const ScatterCall& call, const Kernel& kernel,
                    UpdateColumns<kCount, kAny> columns, bool programmatic,
                    const Arguments&... arguments) {
   // Of few updates, a whole block works on each.
-  constexpr std::int64_t kFewRows = 1 << 10;
-  const ThreadGroups threads =
-      groups_of(ceil_divide(columns.count, kCount), 1, call.count <= kFewRows ? kThreads : 32);
+  const ThreadGroups threads = groups_of(ceil_divide(columns.count, kCount), 1,
+                                         call.count <= kScatterFewRows ? kThreads : 32);
   const std::int64_t resident = resident_grid() * kThreads / threads.lanes();
   const std::int64_t groups =
       std::max(ceil_divide(call.count, kUpdates), std::min(call.count, resident));

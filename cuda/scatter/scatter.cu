@@ -257,10 +257,8 @@ Way way_of(const ScatterCall& call) {
   const bool reduces = args.reduce != GPUKERN_REDUCE_NONE;
   const bool is_long = reduces && call.count >= kLeastUpdates && call.count <= kMostShort &&
                        call.count * call.columns > kMostValues && has_hashed(args);
-  // A thread block combines all rows of a key: of long rows, only few updates.
-  constexpr std::int64_t kFewRows = 1 << 10;
   constexpr std::int64_t kShortRow = 4;
-  const std::int64_t few = call.columns <= kShortRow ? kScatterFew : kFewRows;
+  const std::int64_t few = call.columns <= kShortRow ? kScatterFew : kScatterFewRows;
   const bool is_few = call.count <= few && !is_long;
   // Of puts, a table by key takes less time than a hash table, and of long rows a sort.
   constexpr std::int64_t kMostColumns = 64;
@@ -269,7 +267,7 @@ Way way_of(const ScatterCall& call) {
   const bool is_small = is_few || (call.count <= hashed && has_hashed(args) && !sorts_tiles(call));
   if (is_across(call)) return Way::Sorted;  // 2 to 9 times as fast for unique indices, too
   if (args.unique || call.count == 1) return Way::Direct;
-  const auto lines = call.count > kFewRows ? update_lines(call) : std::nullopt;
+  const auto lines = call.count > kScatterFewRows ? update_lines(call) : std::nullopt;
   if (lines && has_few_along(call, *lines)) return Way::Along;
   if (lines && reduces && is_ordered(args) && !args.any_order && has_lines(call, *lines))
     return Way::Lines;

@@ -15,7 +15,6 @@ constexpr int kSortEach = kTileUpdates / kSortThreads;
 constexpr int kLoads = 4;
 
 static_assert(TileSlices::kMostOfTile == kTileUpdates);
-
 static_assert(TileSlices::kMostUpdates == std::int64_t{kMostTiles} * kTileUpdates);
 
 /// Moves values of the type Raw or, with kNumbers, the numbers of the updates.

@@ -73,6 +73,7 @@ struct Segments {
     __syncthreads();
     return all;
   }
+
   /// The position of an update of the slice in `Tiles`.
   [[nodiscard]] __device__ std::uint32_t position(std::uint32_t update) const {
     std::uint32_t tile = 0;
@@ -83,9 +84,8 @@ struct Segments {
   }
 };
 
-/// Sorts the updates of a slice by key, and calls place(position, key, payload) for each. The
-/// segments may share memory with what this writes. All threads of a block call this, and
-/// synchronize after it.
+/// Sorts the updates of a slice by key, and calls place(position, key, payload) for each, which may
+/// write over the segments. All threads of a block call this, and synchronize after it.
 template <class Payload, class Place>
 __device__ void sort_slice(const Tiles& tiles, const Segments& segments, int number,
                            const Places<kTileThreads>& places, TileScan::TempStorage& scan,
