@@ -126,9 +126,10 @@ TEST_P(ScatterTest, EveryReductionOfEveryDtype) {
         check(dtype, {10, 7}, kInt64.dtype, {600}, 0, scatter_options(mode, reduce));
         check(dtype, {4, 9, 2}, kInt32.dtype, {50, 3}, 1, scatter_options(mode, reduce));
       }
-      // GPUs have a hash table for more than 1024 updates, and sort many.
+      // GPUs have a hash table for more than 16384 updates, and sort many.
       check(dtype, {70}, kInt64.dtype, {5000}, 0, scatter_options(GPUKERN_INDEX_CLIP, reduce));
-      check(dtype, {90, 3}, kInt64.dtype, {5000}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce));
+      check(dtype, {70}, kInt64.dtype, {20000}, 0, scatter_options(GPUKERN_INDEX_CLIP, reduce));
+      check(dtype, {90, 3}, kInt64.dtype, {20000}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce));
       check(dtype, {30000}, kInt32.dtype, {131073}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce));
       check(dtype, {300, 2}, kInt32.dtype, {131073}, 0,
             scatter_options(GPUKERN_INDEX_FILL, reduce));
@@ -139,10 +140,11 @@ TEST_P(ScatterTest, DuplicatesOfEveryKind) {
   for (const auto& [name, pattern] : kPatterns)
     for (const gpukern_reduce reduce : kReductions) {
       SCOPED_TRACE(std::string(name) + ", reduce " + std::to_string(reduce));
-      for (const std::int64_t count : {32, 33, 255, 256, 511, 512, 1024, 1025, 4096, 4097}) {
+      for (const std::int64_t count : {32, 33, 255, 256, 511, 512, 1024, 5000, 16384, 16385}) {
         check_pattern(pattern, kFloat32, 1, count, 1, reduce);
         check_pattern(pattern, kFloat64, 40, count, 1, reduce);
       }
+      check_pattern(pattern, kFloat32, 40, 16384, 4, reduce);
       // The most for a hash table, and one more, of single values and of rows.
       for (const std::int64_t count : {32767, 32768})
         check_pattern(pattern, kFloat32, 3000, count, 1, reduce);
@@ -221,6 +223,10 @@ TEST_P(ScatterTest, ManyElements) {
           scatter_options(GPUKERN_INDEX_WRAP, reduce));
     check(kFloat64, {3, 70001}, kInt64.dtype, {40001}, 1,
           scatter_options(GPUKERN_INDEX_CLIP, reduce));
+    for (const Layout layout : {Layout::Reversed, Layout::Unaligned})
+      for (const IndexType& type : kIndexTypes)
+        check(kFloat32, {120}, type.dtype, {9001}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce),
+              {Layout::Contiguous, layout, layout});
   }
 }
 

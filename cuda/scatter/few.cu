@@ -12,27 +12,25 @@
 namespace gpukern::gpu {
 namespace {
 
-constexpr int kMost = static_cast<int>(kScatterFew);
+constexpr int kShortRow = 4;  // columns
 constexpr int kBlock = static_cast<int>(kBlockValues);
-constexpr int kMostBlocks = kMost / kBlock + 1;  // of one key, with the element itself
 /// Columns that are joined at a time.
 template <class A>
 constexpr int kMostWidth = 256 / static_cast<int>(sizeof(A));
 /// The blocks of a single value's key that are loaded at a time.
 template <class A>
-constexpr int kLoadedBlocks = 8192 / static_cast<int>(kBlock * sizeof(A));
+constexpr int kLoadedBlocks = 16384 / static_cast<int>(kBlock * sizeof(A));
 
 constexpr int kFewThreads = 512;
 
 /// Accesses to values, and indices, that a thread has in flight.
 template <int kCount>
 constexpr int kInFlight = kCount == 1 ? 8 : 2;
-constexpr int kIndicesInFlight = 2;
 
 /// An update and its key, which numbers an element of the target: 48 bits hold it.
 struct Entry {
   static constexpr int kUpdateBits = 16;
-  static_assert(kMost <= 1 << kUpdateBits);
+  static_assert(kScatterFew <= 1 << kUpdateBits);
   std::uint64_t bits;
 
   [[nodiscard]] __device__ std::uint64_t key() const { return bits >> kUpdateBits; }
@@ -41,83 +39,47 @@ struct Entry {
   }
 };
 
-/// In shared memory: the key that is the most frequent in a sample, and a bit for each of its
-/// updates.
-struct FrequentKey {
-  static constexpr int kWords = kMost / 32;
-  static constexpr int kLaneWords = kWords / 32;
-
-  std::uint64_t key;
-  int others;
-  std::uint32_t bits[kWords];
-  int before[kWords];  ///< bits in the words before
-
-  /// Moves its entries to the front, in order, and returns their number. All threads of the block
-  /// call this.
-  __device__ int move_first(Entry* entry, int number) {
-    const auto thread = static_cast<int>(threadIdx.x);
-    for (int w = thread; w < kWords; w += kFewThreads) bits[w] = 0;
-    if (thread < 32) sample(entry, number);
-    __syncthreads();
-    constexpr int kEach = kMost / kFewThreads;
-    Entry own[kEach];
-#pragma unroll
-    for (int k = 0; k < kEach; ++k) {
-      const int at = thread + k * kFewThreads;
-      if (at >= number) continue;
-      own[k] = entry[at];
-      if (own[k].key() == key) atomicOr(bits + own[k].update() / 32, 1U << own[k].update() % 32);
-    }
-    __syncthreads();
-    if (thread < 32) count();
-    __syncthreads();
-    const int all = before[kWords - 1] + __popc(bits[kWords - 1]);
-#pragma unroll
-    for (int k = 0; k < kEach; ++k) {
-      if (thread + k * kFewThreads >= number) continue;
-      const auto update = static_cast<int>(own[k].update());
-      const std::uint32_t lower = bits[update / 32] & ((1U << update % 32) - 1);
-      const bool is_own = own[k].key() == key;
-      entry[is_own ? before[update / 32] + __popc(lower) : all + atomicAdd(&others, 1)] = own[k];
-    }
-    __syncthreads();
-    return all;
+/// Divides the dynamic shared memory of a thread block. Without memory it only measures.
+class SharedLayout {
+ public:
+  explicit GPUKERN_HOST_DEVICE SharedLayout(std::byte* memory = nullptr) : memory_(memory) {}
+  template <class T>
+  GPUKERN_HOST_DEVICE T* take(int count) {
+    std::byte* const at = memory_ == nullptr ? nullptr : memory_ + bytes_;
+    bytes_ += (count * sizeof(T) + 15) / 16 * 16;
+    return reinterpret_cast<T*>(at);
   }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
-  // By one warp.
-  __device__ void sample(const Entry* entry, int number) {
-    const auto lane = static_cast<int>(threadIdx.x);
-    const std::uint64_t own = entry[number * lane / 32].key();
-    const unsigned equal = __match_any_sync(~0U, static_cast<unsigned long long>(own));
-    int most = __popc(equal) << 5 | lane;
-    for (int step = 16; step > 0; step /= 2) most = max(most, __shfl_xor_sync(~0U, most, step));
-    if (lane == (most & 31)) key = own;
-    if (lane == 0) others = 0;
-  }
-  __device__ void count() {
-    const auto lane = static_cast<int>(threadIdx.x);
-    int own = 0;
-    for (int w = 0; w < kLaneWords; ++w) own += __popc(bits[lane * kLaneWords + w]);
-    int sum = own;
-    for (int step = 1; step < 32; step *= 2) {
-      const int lower = __shfl_up_sync(~0U, sum, step);
-      if (lane >= step) sum += lower;
-    }
-    sum -= own;
-    for (int w = lane * kLaneWords; w < (lane + 1) * kLaneWords; ++w) {
-      before[w] = sum;
-      sum += __popc(bits[w]);
-    }
-  }
+  std::byte* memory_;
+  std::size_t bytes_ = 0;
 };
 
-/// In shared memory: the updates of this thread block, by key and then in order; a frequent key may
-/// come first.
+/// In shared memory: the updates of this thread block, by key and then in order. All its threads
+/// call load().
 struct Entries {
-  Entry entry[kMost];
-  int number;
-  FrequentKey frequent;
+  struct Numbers {
+    int entries;
+    int others;
+    std::uint64_t frequent;  ///< a key
+  };
+
+  int most;
+  Entry* entry;
+  // A bit for each update or, later, for those of the frequent key, and the bits in the words
+  // before.
+  std::uint32_t* bits;
+  int* before;
+  Numbers* numbers;
+  int number = 0;
+
+  GPUKERN_HOST_DEVICE Entries(SharedLayout& layout, int count)
+      : most(count),
+        entry(layout.take<Entry>(count)),
+        bits(layout.take<std::uint32_t>(words())),
+        before(layout.take<int>(words())),
+        numbers(layout.take<Numbers>(1)) {}
 
   [[nodiscard]] __device__ std::uint64_t key(int at) const { return entry[at].key(); }
   [[nodiscard]] __device__ bool is_first(int at) const { return at == 0 || key(at - 1) != key(at); }
@@ -138,37 +100,168 @@ struct Entries {
     return low;
   }
 
-  /// All threads of the block call this.
-  __device__ void load(const KeyOf& key_of, int count) {
-    if (threadIdx.x == 0) number = 0;
+  __device__ void load(const KeyOf& key_of) {
+    for (int w = static_cast<int>(threadIdx.x); w < words(); w += kFewThreads) bits[w] = 0;
+    if (threadIdx.x == 0) numbers->entries = 0;
     __syncthreads();
-    for (int begin = static_cast<int>(threadIdx.x); begin < count;
-         begin += kFewThreads * kIndicesInFlight) {
-      std::int64_t key[kIndicesInFlight];
-      key_of.find(begin, kFewThreads, count, key);
-#pragma unroll
-      for (int k = 0; k < kIndicesInFlight; ++k)
-        if (key[k] >= 0 && is_own(key[k]))
-          entry[atomicAdd(&number, 1)] = {static_cast<std::uint64_t>(key[k]) << Entry::kUpdateBits |
-                                          static_cast<unsigned>(begin + k * kFewThreads)};
-    }
+    if (key_of.is_plain())
+      read_plain(key_of.index);
+    else
+      read(key_of);
     __syncthreads();
+    number = numbers->entries;
     // The updates of one key would take most of the sort.
-    constexpr int kMany = 128;
-    sort(number > kMany ? frequent.move_first(entry, number) : 0);
+    const int others = number > kFewThreads / 2 ? move_last() : number;
+    if (others <= kFewThreads)
+      sort_by_rank(others);
+    else
+      sort(others);
   }
 
  private:
+  [[nodiscard]] GPUKERN_HOST_DEVICE int words() const { return (most + 31) / 32; }
   [[nodiscard]] static __device__ bool is_own(std::int64_t key) {
-    return __umulhi(hash_of(key), gridDim.x) == blockIdx.x;
+    constexpr std::uint32_t kFactor = 0x9E3779B9U;  // Fibonacci hashing, as in hash_of()
+    return __umulhi(static_cast<std::uint32_t>(key ^ key >> 32) * kFactor, gridDim.x) == blockIdx.x;
   }
 
-  /// A bitonic sort (Knuth, The Art of Computer Programming, volume 3, section 5.3.4) of the
-  /// entries from `first` on: CUB's sorts would be most of the code. With the first step of a run
-  /// mirrored, all pairs are sorted upwards, and those with an entry past the end are left out.
-  __device__ void sort(int first) {
-    Entry* const rest = entry + first;
-    const int count = number - first;
+  __device__ void read(const KeyOf& key_of) {
+    constexpr int kTogether = 2;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    for (int begin = static_cast<int>(threadIdx.x); begin - lane < most;
+         begin += kFewThreads * kTogether) {
+      std::int64_t key[kTogether];
+      key_of.find(begin, kFewThreads, most, key);
+#pragma unroll
+      for (int k = 0; k < kTogether; ++k) append(begin + k * kFewThreads, key[k]);
+    }
+  }
+
+  __device__ void read_plain(const IndexReader& index) {
+    constexpr int kTogether = 8;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    for (int begin = static_cast<int>(threadIdx.x); begin - lane < most;
+         begin += kFewThreads * kTogether) {
+      std::int64_t loaded[kTogether];
+      const auto load_as = [&]<class Raw>(Raw) {
+#pragma unroll
+        for (int k = 0; k < kTogether; ++k) {
+          const int update = min(begin + k * kFewThreads, most - 1);
+          loaded[k] =
+              as_index(reinterpret_cast<const Raw*>(index.data)[update], index.type.is_signed);
+        }
+      };
+      if (index.type.bytes == 4)
+        load_as(std::uint32_t{});
+      else
+        load_as(std::uint64_t{});
+#pragma unroll
+      for (int k = 0; k < kTogether; ++k) {
+        const int update = begin + k * kFewThreads;
+        if (update - lane >= most) break;
+        append(update, update < most ? index.resolve(loaded[k]) : -1);
+      }
+    }
+  }
+
+  /// Of the updates of a warp, those of this thread block.
+  __device__ void append(int update, std::int64_t key) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const bool is_entry = key >= 0 && is_own(key);
+    const unsigned of_warp = __ballot_sync(~0U, is_entry);
+    if (of_warp == 0) return;
+    int at = 0;
+    if (lane == 0) {
+      bits[update / 32] = of_warp;
+      at = atomicAdd(&numbers->entries, __popc(of_warp));
+    }
+    at = __shfl_sync(~0U, at, 0) + __popc(of_warp & ((1U << lane) - 1));
+    if (is_entry)
+      entry[at] = {static_cast<std::uint64_t>(key) << Entry::kUpdateBits |
+                   static_cast<unsigned>(update)};
+  }
+
+  /// Moves the entries of the most frequent key in a sample to the end, in order, and returns the
+  /// number of the others.
+  __device__ int move_last() {
+    const auto thread = static_cast<int>(threadIdx.x);
+    if (thread < 32) sample();
+    __syncthreads();
+    const std::uint64_t frequent = numbers->frequent;
+    constexpr int kEach = 8;
+    for (int begin = thread; begin - thread < number; begin += kFewThreads * kEach) {
+      Entry own[kEach];
+#pragma unroll
+      for (int k = 0; k < kEach; ++k)
+        if (begin + k * kFewThreads < number) own[k] = entry[begin + k * kFewThreads];
+      __syncthreads();
+#pragma unroll
+      for (int k = 0; k < kEach; ++k) {
+        if (begin + k * kFewThreads >= number || own[k].key() == frequent) continue;
+        entry[atomicAdd(&numbers->others, 1)] = own[k];
+        atomicAnd(bits + own[k].update() / 32, ~(1U << own[k].update() % 32));
+      }
+    }
+    __syncthreads();
+    if (thread < 32) count();
+    __syncthreads();
+    const int others = numbers->others;
+#pragma unroll 4
+    for (int update = thread; update < most; update += kFewThreads) {
+      const std::uint32_t word = bits[update / 32];
+      const std::uint32_t bit = 1U << update % 32;
+      if ((word & bit) != 0)
+        entry[others + before[update / 32] + __popc(word & (bit - 1))] = {
+            frequent << Entry::kUpdateBits | static_cast<unsigned>(update)};
+    }
+    __syncthreads();
+    return others;
+  }
+  // By one warp.
+  __device__ void sample() {
+    const auto lane = static_cast<int>(threadIdx.x);
+    const std::uint64_t own = key(number * lane / 32);
+    const unsigned equal = __match_any_sync(~0U, static_cast<unsigned long long>(own));
+    int most_equal = __popc(equal) << 5 | lane;
+    for (int step = 16; step > 0; step /= 2)
+      most_equal = max(most_equal, __shfl_xor_sync(~0U, most_equal, step));
+    if (lane == (most_equal & 31)) numbers->frequent = own;
+    if (lane == 0) numbers->others = 0;
+  }
+  __device__ void count() {
+    int all = 0;
+    for (int begin = 0; begin < words(); begin += 32) {
+      const int w = begin + static_cast<int>(threadIdx.x);
+      const int own = w < words() ? __popc(bits[w]) : 0;
+      int sum = own;
+      for (int step = 1; step < 32; step *= 2) {
+        const int lower = __shfl_up_sync(~0U, sum, step);
+        if (threadIdx.x >= step) sum += lower;
+      }
+      if (w < words()) before[w] = all + sum - own;
+      all += __shfl_sync(~0U, sum, 31);
+    }
+  }
+
+  /// Each entry's place is the number of those below it.
+  __device__ void sort_by_rank(int count) {
+    const auto thread = static_cast<int>(threadIdx.x);
+    Entry own{};
+    int place = 0;
+    if (thread < count) {
+      own = entry[thread];
+#pragma unroll 4
+      for (int i = 0; i < count; ++i) place += entry[i].bits < own.bits ? 1 : 0;
+    }
+    __syncthreads();
+    if (thread < count) entry[place] = own;
+    __syncthreads();
+  }
+
+  /// A bitonic sort (Knuth, The Art of Computer Programming, volume 3, section 5.3.4) of the first
+  /// entries: CUB's sorts would be most of the code. With the first step of a run mirrored, all
+  /// pairs are sorted upwards, and those with an entry past the end are left out.
+  __device__ void sort(int count) {
     int padded = 1;
     while (padded < count) padded *= 2;
     const auto thread = static_cast<int>(threadIdx.x);
@@ -178,10 +271,10 @@ struct Entries {
           const int low = 2 * pair - (pair & (step - 1));
           const int high = step == run / 2 ? low ^ (run - 1) : low + step;
           if (high >= count) continue;
-          const std::uint64_t a = rest[low].bits;
-          const std::uint64_t b = rest[high].bits;
-          rest[low].bits = min(a, b);
-          rest[high].bits = max(a, b);
+          const std::uint64_t a = entry[low].bits;
+          const std::uint64_t b = entry[high].bits;
+          entry[low].bits = min(a, b);
+          entry[high].bits = max(a, b);
         }
         // The pairs of a warp are within 64 entries.
         if (step > 32 || (step == 1 && run > 32))
@@ -208,60 +301,112 @@ __global__ void __launch_bounds__(kFewThreads)
                    const __grid_constant__ TargetElements elements,
                    const __grid_constant__ UpdateColumns<kWordsInFlight, true> words, int count,
                    ThreadGroups threads) {
-  __shared__ Entries entries;
-  entries.load(key_of, count);
+  extern __shared__ __align__(16) std::byte memory[];
+  SharedLayout layout(memory);
+  Entries entries(layout, count);
+  entries.load(key_of);
   for (int at = threads.in_block(); at < entries.number; at += kFewThreads >> threads.bits)
     if (entries.is_last(at))
       copy_words<W>(values.at(entries.entry[at].update()), elements.at(entries.key(at)), words,
                     threads);
 }
 
-/// The keys with several blocks of values.
+/// Combines `count` values after `sum`; several are loaded before the first use.
 template <class A>
-struct LongOnes {
-  int number;
-  int first[kMost / kBlock];  ///< entry of each
-  A block[kMostBlocks][kMostWidth<A>];
-  A value[kLoadedBlocks<A> * kBlock];
+__device__ A combine_values(const CompactReduction& reduction, A sum, const A* value, int count) {
+  if (!reduction.adds()) {
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) sum = combine(reduction, sum, value[i]);
+    return sum;
+  }
+  constexpr int kTogether = 8;
+  int i = 0;
+  for (; i + kTogether <= count; i += kTogether) {
+    A next[kTogether];
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) next[k] = value[i + k];
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) sum = gpukern::combine(GPUKERN_REDUCE_ADD, sum, next[k]);
+  }
+#pragma unroll 1
+  for (; i < count; ++i) sum = gpukern::combine(GPUKERN_REDUCE_ADD, sum, value[i]);
+  return sum;
+}
+
+/// In shared memory: the keys with several blocks of values, and what is combined of one.
+template <class A>
+class LongOnes {
+ public:
+  int* number;
+  int* first;       ///< entry of each
+  int width;        ///< of rows: columns at a time
+  A* combined;      ///< by block and column
+  int most_loaded;  ///< blocks
+  A* value;
+
+  GPUKERN_HOST_DEVICE LongOnes(SharedLayout& layout, int count, int columns, bool is_single)
+      : number(layout.take<int>(1)),
+        first(layout.take<int>(count / kBlock)),
+        width(columns),
+        combined(layout.take<A>((count / kBlock + 1) * width)),
+        most_loaded(count / kBlock < kLoadedBlocks<A> ? count / kBlock + 1 : kLoadedBlocks<A>),
+        value(layout.take<A>(is_single && count >= kBlock ? place_of(most_loaded * kBlock) : 0)) {}
 
   /// Combines the blocks of single values: all threads load them, and a few combine.
-  template <class T, class Reducer>
+  template <class T>
   __device__ void combine_single(const UpdateNumbers& updates, int count,
                                  const UpdateValues& values, A element, bool aligned,
-                                 const Reducer& reduction) {
+                                 const CompactReduction& reduction) const {
     const auto thread = static_cast<int>(threadIdx.x);
     const auto begin_of = [&](int b) { return min(max(b * kBlock - 1, 0), count); };
     const int blocks = count / kBlock + 1;
-    for (int b = 0; b < blocks; b += kLoadedBlocks<A>) {
+    for (int b = 0; b < blocks; b += most_loaded) {
       const int begin = begin_of(b);
-      for (int i = begin + thread; i < begin_of(b + kLoadedBlocks<A>); i += kFewThreads)
-        value[i - begin] = widened(load_element<T>(values.at(updates[i]), aligned));
+      const int end = begin_of(b + most_loaded);
+      const auto keep = [&](int i, const std::byte* from, bool is_aligned) {
+        value[place_of(i + 1 - b * kBlock)] = widened(load_element<T>(from, is_aligned));
+      };
+      if (aligned && values.updates.is_regular()) {
+        const std::int64_t step = values.updates.step(0);
+#pragma unroll 8
+        for (int i = begin + thread; i < end; i += kFewThreads)
+          keep(i, values.values + static_cast<std::int64_t>(updates[i]) * step, true);
+      } else {
+#pragma unroll 1
+        for (int i = begin + thread; i < end; i += kFewThreads)
+          keep(i, values.at(updates[i]), aligned);
+      }
       __syncthreads();
       const int own = b + thread;
-      if (thread < kLoadedBlocks<A> && own < blocks) {
-        int i = begin_of(own);
-        A sum = own == 0 ? element : value[i++ - begin];
-#pragma unroll 4
-        for (; i < begin_of(own + 1); ++i) sum = combine(reduction, sum, value[i - begin]);
-        block[own][0] = sum;
+      if (thread < most_loaded && own < blocks) {
+        // The element is the first value of the first block.
+        const A* const at = value + place_of(thread * kBlock);
+        const A sum = own == 0 ? element : *at;
+        combined[own] =
+            combine_values(reduction, sum, at + 1, min(kBlock, count + 1 - own * kBlock) - 1);
       }
       __syncthreads();
     }
   }
+
+ private:
+  /// Blocks are apart, so that those who combine them access other banks.
+  [[nodiscard]] static GPUKERN_HOST_DEVICE int place_of(int i) { return i + i / kBlock; }
 };
 
 /// By a thread block: combines the blocks of values of a key and joins them.
 template <class T, int kCount, bool kAny>
 __device__ void combine_long(const Entries& entries, int first, const UpdateValues& values,
-                             std::byte* row, const UpdateColumns<kCount, kAny>& columns, int width,
+                             std::byte* row, const UpdateColumns<kCount, kAny>& columns,
                              const CompactReduction& reduction,
-                             LongOnes<Accumulator<T>>& long_ones) {
+                             const LongOnes<Accumulator<T>>& long_ones) {
   using A = Accumulator<T>;
   const int number = entries.count_from(first);
   const int blocks = number / kBlock + 1;
   const auto begin_of = [&](int b) { return min(max(b * kBlock - 1, 0), number); };
+  const int width = long_ones.width;
   const int own = static_cast<int>(threadIdx.x) % width;
-  auto& block = long_ones.block;
+  A* const combined = long_ones.combined;
   const bool is_single = columns.count == 1;
   if (is_single)
     long_ones.template combine_single<T>(UpdateNumbers{entries.entry + first}, number, values,
@@ -276,12 +421,12 @@ __device__ void combine_long(const Entries& entries, int first, const UpdateValu
       combine_columns<T, kInFlight<1>>(columns.only(column), b == 0 ? row : nullptr, values,
                                        UpdateNumbers{entries.entry + first + begin_of(b)},
                                        begin_of(b + 1) - begin_of(b), reduction, sum);
-      block[b][own] = sum[0];
+      combined[b * width + own] = sum[0];
     }
     __syncthreads();
     if (active && static_cast<int>(threadIdx.x) < width) {
-      const A sum[1] = {
-          join_blocks<A, 1>([&](std::int64_t b) { return block[b][own]; }, 0, blocks, reduction)};
+      const A sum[1] = {join_blocks<A>([&](std::int64_t b) { return combined[b * width + own]; }, 0,
+                                       blocks, reduction)};
       columns.only(column).template store<T>(row, reduction.reduce, number + 1, sum);
     }
     __syncthreads();
@@ -297,16 +442,17 @@ __global__ void __launch_bounds__(kFewThreads, resident_blocks(sizeof(T) > 8 ? 1
                        ThreadGroups threads, int width,
                        const __grid_constant__ CompactReduction reduction) {
   using A = Accumulator<T>;
-  __shared__ Entries entries;
-  __shared__ alignas(LongOnes<A>) std::byte memory[sizeof(LongOnes<A>)];
-  auto& long_ones = *reinterpret_cast<LongOnes<A>*>(memory);
-  if (threadIdx.x == 0) long_ones.number = 0;
-  entries.load(key_of, count);
+  extern __shared__ __align__(16) std::byte memory[];
+  SharedLayout layout(memory);
+  Entries entries(layout, count);
+  const LongOnes<A> long_ones(layout, count, width, columns.count == 1);
+  if (threadIdx.x == 0) *long_ones.number = 0;
+  entries.load(key_of);
   for (int at = threads.in_block(); at < entries.number; at += kFewThreads >> threads.bits) {
     if (!entries.is_first(at)) continue;
     const int number = entries.count_from(at);
     if (number >= kBlock) {
-      if (threads.lane() == 0) long_ones.first[atomicAdd(&long_ones.number, 1)] = at;
+      if (threads.lane() == 0) long_ones.first[atomicAdd(long_ones.number, 1)] = at;
       continue;
     }
     std::byte* const row = elements.at(entries.key(at));
@@ -318,10 +464,9 @@ __global__ void __launch_bounds__(kFewThreads, resident_blocks(sizeof(T) > 8 ? 1
     });
   }
   __syncthreads();
-  for (int k = 0; k < long_ones.number; ++k)
+  for (int k = 0; k < *long_ones.number; ++k)
     combine_long<T>(entries, long_ones.first[k], values,
-                    elements.at(entries.key(long_ones.first[k])), columns, width, reduction,
-                    long_ones);
+                    elements.at(entries.key(long_ones.first[k])), columns, reduction, long_ones);
 }
 
 /// Of fewer updates than a block has warps, each has several.
@@ -331,10 +476,21 @@ ThreadGroups few_groups(const ScatterCall& call, std::int64_t accesses) {
 }
 
 /// Each block reads all indices: too many blocks would read more of them than values.
-Grid few_grid(const ScatterCall& call, const ThreadGroups& threads) {
+Grid few_grid(const ScatterCall& call, const ThreadGroups& threads, std::size_t shared_bytes) {
   constexpr int kLeastLanes = 16;
-  return {.blocks = ceil_divide(call.count * std::max(threads.lanes(), kLeastLanes), kFewThreads),
-          .threads = kFewThreads};
+  const std::int64_t wanted =
+      ceil_divide(call.count * std::max(threads.lanes(), kLeastLanes), kFewThreads);
+  return {.blocks = std::min<std::int64_t>(wanted, device_facts().multiprocessors),
+          .threads = kFewThreads,
+          .shared_bytes = shared_bytes};
+}
+
+template <class A>
+std::size_t shared_bytes(int count, int width, bool is_single) {
+  SharedLayout layout;
+  const Entries entries(layout, count);
+  const LongOnes<A> long_ones(layout, count, width, is_single);
+  return layout.bytes();
 }
 
 template <class T, int kCount, bool kAny>
@@ -343,13 +499,22 @@ void launch_combine(const ScatterCall& call) {
   const ThreadGroups threads = few_groups(call, ceil_divide(call.columns, kCount));
   const int width = join_width(call.columns, kMostWidth<Accumulator<T>>);
   auto columns = update_columns<kCount, kAny>(args.columns, is_aligned(args, alignof(T)));
-  const Grid grid = divide_columns(columns, threads, few_grid(call, threads));
+  const auto count = static_cast<int>(call.count);
+  const std::size_t bytes = shared_bytes<Accumulator<T>>(count, width, call.columns == 1);
+  const Grid grid = divide_columns(columns, threads, few_grid(call, threads, bytes));
   launch(combine_few_kernel<T, kCount, kAny>, grid, call.stream, key_of(args), update_values(args),
-         target_elements(args), columns, static_cast<int>(call.count), threads, width,
+         target_elements(args), columns, count, threads, width,
          CompactReduction{reduction_of(args.reduce, args.dtype)});
 }
 
 }  // namespace
+
+bool has_few(const ScatterCall& call) {
+  if (call.columns > kShortRow) return call.count <= kScatterFewRows;
+  if (call.count > kScatterFew) return false;
+  const auto most = static_cast<std::size_t>(device_facts().shared_bytes - kDeclaredSharedBytes);
+  return shared_bytes<Complex<double>>(static_cast<int>(call.count), kShortRow, true) <= most;
+}
 
 void scatter_few(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
@@ -357,7 +522,9 @@ void scatter_few(const ScatterCall& call) {
     const ScatterWords words = scatter_words(args);
     auto columns = update_columns<kWordsInFlight, true>(words.columns, true);
     const ThreadGroups threads = few_groups(call, ceil_divide(columns.count, kWordsInFlight));
-    const Grid grid = divide_columns(columns, threads, few_grid(call, threads));
+    SharedLayout layout;
+    const Entries entries(layout, static_cast<int>(call.count));
+    const Grid grid = divide_columns(columns, threads, few_grid(call, threads, layout.bytes()));
     visit_word(words.bytes, [&](auto word) {
       launch(put_few_kernel<decltype(word)>, grid, call.stream, key_of(args), update_values(args),
              target_elements(args), columns, static_cast<int>(call.count), threads);

@@ -41,7 +41,7 @@ struct IndexReader {
   }
   /// -1 if the update is skipped.
   [[nodiscard]] __device__ std::int64_t resolve(std::int64_t loaded) const {
-    if (loaded >= 0 && loaded < n) return loaded;
+    if (static_cast<std::uint64_t>(loaded) < static_cast<std::uint64_t>(n)) return loaded;
     return resolve_any(mode, loaded, type.is_signed, n);
   }
 };
@@ -95,6 +95,12 @@ struct KeyOf {
 #pragma unroll
     for (int k = 0; k < kCount; ++k)
       key[k] = first + k * step < count ? this->key(loaded[k], at[k].offset[1]) : -1;
+  }
+
+  /// Whether keys are positions, and indices are contiguous and have 4 or 8 bytes.
+  [[nodiscard]] __device__ bool is_plain() const {
+    return index.aligned && key_step == 1 && updates.is_regular() && updates.step(1) == 0 &&
+           updates.step(0) == index.type.bytes && index.type.bytes >= 4;
   }
 
  private:

@@ -257,9 +257,7 @@ Way way_of(const ScatterCall& call) {
   const bool reduces = args.reduce != GPUKERN_REDUCE_NONE;
   const bool is_long = reduces && call.count >= kLeastUpdates && call.count <= kMostShort &&
                        call.count * call.columns > kMostValues && has_hashed(args);
-  constexpr std::int64_t kShortRow = 4;
-  const std::int64_t few = call.columns <= kShortRow ? kScatterFew : kScatterFewRows;
-  const bool is_few = call.count <= few && !is_long;
+  const bool is_few = !is_long && has_few(call);
   // Of puts, a table by key takes less time than a hash table, and of long rows a sort.
   constexpr std::int64_t kMostColumns = 64;
   const bool is_short = reduces && call.columns <= kMostColumns;

@@ -318,8 +318,9 @@ void scatter_atomically(const ScatterCall& call);
 
 /// Up to here, one kernel is faster than several; of longer rows, of which a thread block combines
 /// all those of a key, up to kScatterFewRows.
-inline constexpr std::int64_t kScatterFew = 1 << 12;
+inline constexpr std::int64_t kScatterFew = 1 << 14;
 inline constexpr std::int64_t kScatterFewRows = 1 << 10;
+bool has_few(const ScatterCall& call);
 void scatter_few(const ScatterCall& call);
 
 /// Up to here, a hash table of the keys is faster than a radix sort; for puts and long rows up to
