@@ -19,6 +19,10 @@ namespace gpukern::gpu {
 struct Reduction {
   gpukern_reduce reduce;
   std::uint64_t sign_bit;  ///< 0 unless it is inverted
+
+  [[nodiscard]] __device__ bool adds() const {
+    return reduce == GPUKERN_REDUCE_ADD || reduce == GPUKERN_REDUCE_MEAN;
+  }
 };
 
 inline Reduction reduction_of(gpukern_reduce reduce, gpukern_dtype dtype) {
@@ -59,11 +63,7 @@ __device__ void combine_each(const Reduction& reduction, A (&sum)[kCount],
 }
 
 /// A reduction of which sums alone are inlined, for kernels with many types.
-struct CompactReduction : Reduction {
-  [[nodiscard]] __device__ bool adds() const {
-    return reduce == GPUKERN_REDUCE_ADD || reduce == GPUKERN_REDUCE_MEAN;
-  }
-};
+struct CompactReduction : Reduction {};
 
 template <class A>
 __device__ __noinline__ A combine_any(Reduction reduction, A a, A b) {
@@ -84,6 +84,30 @@ __device__ A combine(const CompactReduction& reduction, A a, A b) {
   const A next[1] = {b};
   combine_each(reduction, sum, next);
   return sum[0];
+}
+
+/// Combines value(0) to value(count - 1) after `sum`. For sums, several are loaded before the first
+/// use: of values in shared memory, each load would take longer than the addition.
+template <class A, class Reducer, class Value>
+__device__ A combine_values(const Reducer& reduction, A sum, int count, const Value& value) {
+  if (!reduction.adds()) {
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) sum = combine(reduction, sum, value(i));
+    return sum;
+  }
+  constexpr int kTogether = 8;
+  int i = 0;
+#pragma unroll 1
+  for (; i + kTogether <= count; i += kTogether) {
+    A next[kTogether];
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) next[k] = value(i + k);
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) sum = gpukern::combine(GPUKERN_REDUCE_ADD, sum, next[k]);
+  }
+#pragma unroll 1
+  for (; i < count; ++i) sum = gpukern::combine(GPUKERN_REDUCE_ADD, sum, value(i));
+  return sum;
 }
 
 template <class A>

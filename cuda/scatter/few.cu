@@ -311,28 +311,6 @@ __global__ void __launch_bounds__(kFewThreads)
                     threads);
 }
 
-/// Combines `count` values after `sum`; several are loaded before the first use.
-template <class A>
-__device__ A combine_values(const CompactReduction& reduction, A sum, const A* value, int count) {
-  if (!reduction.adds()) {
-#pragma unroll 1
-    for (int i = 0; i < count; ++i) sum = combine(reduction, sum, value[i]);
-    return sum;
-  }
-  constexpr int kTogether = 8;
-  int i = 0;
-  for (; i + kTogether <= count; i += kTogether) {
-    A next[kTogether];
-#pragma unroll
-    for (int k = 0; k < kTogether; ++k) next[k] = value[i + k];
-#pragma unroll
-    for (int k = 0; k < kTogether; ++k) sum = gpukern::combine(GPUKERN_REDUCE_ADD, sum, next[k]);
-  }
-#pragma unroll 1
-  for (; i < count; ++i) sum = gpukern::combine(GPUKERN_REDUCE_ADD, sum, value[i]);
-  return sum;
-}
-
 /// In shared memory: the keys with several blocks of values, and what is combined of one.
 template <class A>
 class LongOnes {
@@ -382,8 +360,8 @@ class LongOnes {
         // The element is the first value of the first block.
         const A* const at = value + place_of(thread * kBlock);
         const A sum = own == 0 ? element : *at;
-        combined[own] =
-            combine_values(reduction, sum, at + 1, min(kBlock, count + 1 - own * kBlock) - 1);
+        combined[own] = combine_values(reduction, sum, min(kBlock, count + 1 - own * kBlock) - 1,
+                                       [&](int v) { return at[1 + v]; });
       }
       __syncthreads();
     }

@@ -140,9 +140,8 @@ __global__ void __launch_bounds__(kThreads, resident_blocks(kAny&& kCount > 1 ? 
       value[position] = load_value<T>(values.at(of), columns.aligned);
     });
     if (lane != 0) return;
-    A sum = load_value<T>(row, columns.aligned);
-#pragma unroll 1
-    for (int i = 0; i < group.number; ++i) sum = combine(reduction, sum, value[i]);
+    const A sum = combine_values(reduction, load_value<T>(row, columns.aligned), group.number,
+                                 [&](int i) { return value[i]; });
     store_result<T>(row, columns.aligned, reduction.reduce, group.number + 1, sum);
   } else {
     auto* const ordered = reinterpret_cast<std::uint32_t*>(memory) + place;
@@ -261,9 +260,9 @@ __global__ void __launch_bounds__(kLongThreads)
       const int block = first_block + static_cast<int>(threadIdx.x);
       if (block < end_block) {
         int m = begin_of(block) - first;
-        A sum[1] = {block == 0 ? load_value<T>(row, columns.aligned) : value[m++]};
-#pragma unroll 4
-        for (; m < begin_of(block + 1) - first; ++m) sum[0] = combine(reduction, sum[0], value[m]);
+        const A before = block == 0 ? load_value<T>(row, columns.aligned) : value[m++];
+        A sum[1] = {combine_values(reduction, before, begin_of(block + 1) - first - m,
+                                   [&](int i) { return value[m + i]; })};
         finish(block, 0, sum);
       }
     } else {

@@ -27,21 +27,11 @@ __device__ Accumulator<T> carried_value(Carried<T> bits) {
 }
 
 /// Combines values [begin, end) after `sum`.
-template <class T>
-__device__ Accumulator<T> combine_carried(const Reduction& reduction, Accumulator<T> sum,
+template <class T, class Reducer>
+__device__ Accumulator<T> combine_carried(const Reducer& reduction, Accumulator<T> sum,
                                           const Carried<T>* value, int begin, int end) {
-#pragma unroll 4
-  for (int i = begin; i < end; ++i) sum = combine(reduction, sum, carried_value<T>(value[i]));
-  return sum;
-}
-template <class T>
-__device__ Accumulator<T> combine_carried(const CompactReduction& reduction, Accumulator<T> sum,
-                                          const Carried<T>* value, int begin, int end) {
-  if (reduction.adds())
-    return combine_carried<T>(Reduction{GPUKERN_REDUCE_ADD, 0}, sum, value, begin, end);
-#pragma unroll 1
-  for (int i = begin; i < end; ++i) sum = combine(reduction, sum, carried_value<T>(value[i]));
-  return sum;
+  return combine_values(reduction, sum, end - begin,
+                        [&](int i) { return carried_value<T>(value[begin + i]); });
 }
 
 /// A range of the sorted updates, in a slice that begins at `first` and ends at `last`.
