@@ -316,8 +316,8 @@ void scatter_strided_lines(const ScatterCall& call);
 bool has_atomic(const ScatterArgs& args);
 void scatter_atomically(const ScatterCall& call);
 
-/// Up to here, one kernel is faster than several; of longer rows, of which a thread block combines
-/// all those of a key, up to kScatterFewRows.
+/// Whether one kernel is faster than several: for up to kScatterFewRows updates, or kScatterFew
+/// with 256 Ki values in short rows, since a thread block combines all those of a key.
 inline constexpr std::int64_t kScatterFew = 1 << 14;
 inline constexpr std::int64_t kScatterFewRows = 1 << 10;
 bool has_few(const ScatterCall& call);
