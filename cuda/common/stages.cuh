@@ -17,6 +17,8 @@ struct Stages {
   /// Numbers in global memory, zero at first: items taken, and items of each stage that are done.
   static constexpr int kNumbers = 1 + kStages;
 
+  using Number = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
+
   unsigned* numbers;
   unsigned items[kStages];
 
@@ -24,7 +26,6 @@ struct Stages {
   /// this, and visit() together.
   template <class Visit>
   __device__ void run(const Visit& visit) const {
-    using Number = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
     __shared__ unsigned taken;
     const bool is_first = threadIdx.x == 0;
     for (;;) {
@@ -34,14 +35,19 @@ struct Stages {
       int stage = 0;
       while (stage < kStages && item >= items[stage]) item -= items[stage++];
       if (stage == kStages) return;
-      if (is_first && stage > 0)
-        while (Number(numbers[stage]).load(cuda::memory_order_acquire) < items[stage - 1])
-          __nanosleep(20);
+      if (is_first && stage > 0) wait_for(Number(numbers[stage]), items[stage - 1]);
       __syncthreads();
       visit(stage, item);
       __syncthreads();
       if (is_first) Number(numbers[1 + stage]).fetch_add(1, cuda::memory_order_release);
     }
+  }
+
+ private:
+  /// Only the fence invalidates the L1 cache, which other blocks use.
+  static __device__ void wait_for(Number done, unsigned items) {
+    while (done.load(cuda::memory_order_relaxed) < items) __nanosleep(20);
+    cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <cub/block/block_scan.cuh>
 
+#include "cuda/common/load_together.cuh"
 #include "cuda/scatter/scatter.cuh"
 
 namespace gpukern::gpu {
@@ -66,8 +67,11 @@ struct Chunk {
 
   /// Loads the keys and finds the blocks. All threads call this, and synchronize after it.
   __device__ void load(const SortedKeys<Key>& sorted, std::int64_t begin) {
-    for (int i = threadIdx.x; i < kPositions + kReach; i += kBlockThreads)
-      key[i] = begin + i < sorted.end ? sorted.key[begin + i] : sorted.none;
+    constexpr int kTogether = (kPositions + kReach) / kBlockThreads;
+    load_together<kBlockThreads, kTogether>(
+        kPositions + kReach,
+        [&](int i) { return begin + i < sorted.end ? sorted.key[begin + i] : sorted.none; },
+        [&](int i, Key loaded) { key[i] = loaded; });
     __syncthreads();
     if (threadIdx.x < 32) find_first_head(sorted, begin);
     __syncthreads();

@@ -110,8 +110,13 @@ __device__ void find_positions(const Slices& slices, std::int64_t chunk, const S
   const std::int64_t number = several ? slices.chunks[chunk].number : 0;
   const std::int64_t chunks = (range.last - range.first + slices.chunk - 1) / slices.chunk;
   const std::uint32_t* const total = slices.counts + (chunk - number + chunks - 1) * tile.keys;
-  for (std::uint32_t i = threadIdx.x; i < tile.keys; i += kTileThreads)
-    tile.position[i] = several ? total[i] : 0;
+  const auto keys_of_slice = static_cast<int>(tile.keys);
+  if (several)
+    load_together<kTileThreads, kTileTogether>(
+        keys_of_slice, [&](int i) { return total[i]; },
+        [&](int i, std::uint32_t sum) { tile.position[i] = sum; });
+  else
+    for (int i = threadIdx.x; i < keys_of_slice; i += kTileThreads) tile.position[i] = 0;
   __syncthreads();
   if (!several)
     for (std::int64_t i = range.begin + threadIdx.x; i < range.end; i += kTileThreads)
@@ -129,8 +134,9 @@ __device__ void find_positions(const Slices& slices, std::int64_t chunk, const S
   }
   __syncthreads();
   if (number > 0)
-    for (std::uint32_t i = threadIdx.x; i < tile.keys; i += kTileThreads)
-      tile.position[i] += slices.counts[(chunk - 1) * tile.keys + i];
+    load_together<kTileThreads, kTileTogether>(
+        keys_of_slice, [&](int i) { return slices.counts[(chunk - 1) * tile.keys + i]; },
+        [&](int i, std::uint32_t sum) { tile.position[i] += sum; });
   __syncthreads();
 }
 

@@ -19,6 +19,7 @@ template <class T>
 struct ItemChunk {
   using A = Accumulator<T>;
   using Keys = Chunk<std::uint32_t, kPositions<T>, kThreads>;
+  static constexpr int kTogether = (kPositions<T> + Keys::kReach) / kThreads;
 
   Keys keys;
   Carried<T> value[kPositions<T> + Keys::kReach];
@@ -31,8 +32,11 @@ struct ItemChunk {
                          const Carried<T>* values, const SpreadElements& elements, bool aligned,
                          const Reducer& reduction, const LongKeys& long_keys) {
     A* const own = reinterpret_cast<A*>(memory);  // written and read by the same thread
-    for (int i = threadIdx.x; i < kPositions<T> + Keys::kReach; i += kThreads)
-      if (begin + i < sorted.end) value[i] = values[begin + i];
+    const auto number =
+        static_cast<int>(min(sorted.end - begin, std::int64_t{kPositions<T> + Keys::kReach}));
+    load_together<kThreads, kTogether>(
+        number, [&](int i) { return values[begin + i]; },
+        [&](int i, Carried<T> loaded) { value[i] = loaded; });
     keys.load(sorted, begin);
     __syncthreads();
     // All loads from the target before the first use.

@@ -12,6 +12,18 @@
 
 namespace gpukern::gpu {
 
+/// Adds one to the counter of a key. In a long slice, most lanes of a warp have the same one.
+__device__ inline void count_key(std::uint32_t* count, std::uint32_t key) {
+  const unsigned active = __activemask();
+  const int leader = __ffs(static_cast<int>(active)) - 1;
+  const std::uint32_t of_leader = __shfl_sync(active, key, leader);
+  const unsigned equal = __ballot_sync(active, key == of_leader);
+  if (key != of_leader)
+    atomicAdd(count + key, 1);
+  else if (static_cast<int>(threadIdx.x % 32) == leader)
+    atomicAdd(count + key, __popc(equal));
+}
+
 /// Moves a chunk of the updates of a long slice together, and counts its keys. All threads of a
 /// block call this.
 template <class Payload>
@@ -28,14 +40,21 @@ __device__ __noinline__ inline void move_chunk(const Tiles& tiles, const Slices&
   const std::uint32_t begin = chunk.number * kTileUpdates;
   const std::uint32_t to = slices.starts[chunk.slice];
   auto* const payload = reinterpret_cast<Payload*>(updates.payload);
-#pragma unroll 4
-  for (std::uint32_t i = begin + thread; i < min(begin + kTileUpdates, all); i += kTileThreads) {
-    const std::uint32_t at = segments.position(i);
-    const std::uint32_t key = tiles.keys[at];
-    updates.keys[to + i] = (chunk.slice << slices.bits) + key;
-    payload[to + i] = reinterpret_cast<const Payload*>(tiles.payload)[at];
-    atomicAdd(count + key, 1);
-  }
+  struct Update {
+    std::uint32_t key;
+    Payload payload;
+  };
+  load_together<kTileThreads, kTileTogether>(
+      static_cast<int>(min(all - begin, static_cast<std::uint32_t>(kTileUpdates))),
+      [&](int i) {
+        const std::uint32_t at = segments.position(begin + i);
+        return Update{tiles.keys[at], reinterpret_cast<const Payload*>(tiles.payload)[at]};
+      },
+      [&](int i, const Update& update) {
+        updates.keys[to + begin + i] = (chunk.slice << slices.bits) + update.key;
+        payload[to + begin + i] = update.payload;
+        count_key(count, update.key);
+      });
   __syncthreads();
   for (int i = thread; i < keys; i += kTileThreads) slices.counts[number * keys + i] = count[i];
 }
