@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Results of scatter. scatter_error_test.cpp tests its errors, and that it writes nothing else.
+// Results of scatter; scatter_duplicates_test.cpp tests more of indices that repeat.
+// scatter_error_test.cpp tests its errors, and that it writes nothing else.
 
 #include "scatter_oracle.hpp"
 
@@ -12,32 +13,6 @@ struct Layouts {
   Layout target = Layout::Contiguous;
   Layout index = Layout::Contiguous;
   Layout values = Layout::Contiguous;
-};
-
-/// Indices with duplicates, by the number of the index.
-using Pattern = std::int64_t (*)(std::int64_t k, std::int64_t count, std::int64_t size,
-                                 Random& random);
-constexpr std::pair<const char*, Pattern> kPatterns[] = {
-    {"all equal", [](auto, auto, auto size, Random&) { return size / 2; }},
-    {"half equal",
-     [](auto k, auto, auto size, Random& random) {
-       return k % 2 == 0 ? size / 3 : between(random, 0, size - 1);
-     }},
-    {"sorted", [](auto k, auto count, auto size, Random&) { return k * size / count; }},
-    {"reversed",
-     [](auto k, auto count, auto size, Random&) { return size - 1 - k * size / count; }},
-    {"alternating", [](auto k, auto, auto size, Random&) { return k % 2 * (size - 1); }},
-    {"one in each block",
-     [](auto k, auto, auto size, Random& random) {
-       return k % 256 == 0 ? 0 : between(random, 0, size - 1);
-     }},
-    {"skewed",
-     [](auto, auto, auto size, Random& random) {
-       std::int64_t least = size - 1;
-       for (int trial = 0; trial < 8; ++trial)
-         least = std::min(least, between(random, 0, size - 1));
-       return least;
-     }},
 };
 
 class ScatterTest : public PlacementTest {
@@ -56,21 +31,6 @@ class ScatterTest : public PlacementTest {
     const std::int64_t size = split_at(target_shape, axis).size;
     fill_indices(index, random_, size, options.mode == GPUKERN_INDEX_RAISE ? 0 : 2 * size + 3);
     expect_scatter({false, target, index, values, axis, options}, placement());
-  }
-
-  /// Rows of float numbers by indices with duplicates.
-  void check_pattern(Pattern pattern, gpukern_dtype dtype, std::int64_t size, std::int64_t count,
-                     std::int64_t row, gpukern_reduce reduce) {
-    Array target(placement(), dtype, {size, row});
-    Array index(placement(), kInt32.dtype, {count});
-    Array values(placement(), dtype, {count, row});
-    fill_numbers(target, random_, true);
-    fill_numbers(values, random_, true);
-    for (std::int64_t k = 0; k < count; ++k)
-      store(index.storage.host, kGuard + 4 * k,
-            static_cast<std::int32_t>(pattern(k, count, size, random_)));
-    expect_scatter({false, target, index, values, 0, scatter_options(GPUKERN_INDEX_RAISE, reduce)},
-                   placement());
   }
 
   Random random_{20260103};
@@ -126,49 +86,14 @@ TEST_P(ScatterTest, EveryReductionOfEveryDtype) {
         check(dtype, {10, 7}, kInt64.dtype, {600}, 0, scatter_options(mode, reduce));
         check(dtype, {4, 9, 2}, kInt32.dtype, {50, 3}, 1, scatter_options(mode, reduce));
       }
-      // GPUs have a hash table for more than 16384 updates, and sort many.
       check(dtype, {70}, kInt64.dtype, {5000}, 0, scatter_options(GPUKERN_INDEX_CLIP, reduce));
+      // GPUs have a hash table for more than 16384 updates, and sort many.
       check(dtype, {70}, kInt64.dtype, {20000}, 0, scatter_options(GPUKERN_INDEX_CLIP, reduce));
       check(dtype, {90, 3}, kInt64.dtype, {20000}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce));
       check(dtype, {30000}, kInt32.dtype, {131073}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce));
       check(dtype, {300, 2}, kInt32.dtype, {131073}, 0,
             scatter_options(GPUKERN_INDEX_FILL, reduce));
     }
-}
-
-TEST_P(ScatterTest, DuplicatesOfEveryKind) {
-  for (const auto& [name, pattern] : kPatterns)
-    for (const gpukern_reduce reduce : kReductions) {
-      SCOPED_TRACE(std::string(name) + ", reduce " + std::to_string(reduce));
-      for (const std::int64_t count : {32, 33, 255, 256, 511, 512, 1024, 5000, 16384, 16385}) {
-        check_pattern(pattern, kFloat32, 1, count, 1, reduce);
-        check_pattern(pattern, kFloat64, 40, count, 1, reduce);
-      }
-      check_pattern(pattern, kFloat32, 40, 16384, 4, reduce);
-      // The most for a hash table, and one more, of single values and of rows.
-      for (const std::int64_t count : {32767, 32768})
-        check_pattern(pattern, kFloat32, 3000, count, 1, reduce);
-      for (const std::int64_t count : {98303, 98304})
-        check_pattern(pattern, kFloat32, 3000, count, 2, reduce);
-      check_pattern(pattern, kFloat32, 20, 3000, 17, reduce);
-      check_pattern(pattern, kFloat32, 20, 1100, 600, reduce);
-      for (const std::int64_t count : {8192, 8193})
-        check_pattern(pattern, kFloat32, 20, count, 32, reduce);
-      check_pattern(pattern, kReducedDtypes[0], 300, 3000, 4, reduce);
-    }
-}
-
-/// GPUs combine them by atomic operations: to few elements in shared memory first.
-TEST_P(ScatterTest, IntegersOfManyUpdates) {
-  constexpr gpukern_dtype kInt32Values{GPUKERN_INT, 32, 1};
-  constexpr gpukern_dtype kUint64Values{GPUKERN_UINT, 64, 1};
-  for (const auto& [name, pattern] : kPatterns) {
-    SCOPED_TRACE(name);
-    check_pattern(pattern, kInt32Values, 1000, 70000, 1, GPUKERN_REDUCE_ADD);
-    check_pattern(pattern, kUint64Values, 300, 70000, 1, GPUKERN_REDUCE_ADD);
-    check_pattern(pattern, kUint64Values, 20000, 70000, 1, GPUKERN_REDUCE_ADD);
-    check_pattern(pattern, kInt32Values, 20000, 70000, 1, GPUKERN_REDUCE_MIN);
-  }
 }
 
 TEST_P(ScatterTest, EveryAxisAndIndexShape) {
@@ -224,10 +149,12 @@ TEST_P(ScatterTest, ManyElements) {
           scatter_options(GPUKERN_INDEX_WRAP, reduce));
     check(kFloat64, {3, 70001}, kInt64.dtype, {40001}, 1,
           scatter_options(GPUKERN_INDEX_CLIP, reduce));
+    // Indices that are not contiguous and aligned; elements with several blocks of values.
     for (const Layout layout : {Layout::Reversed, Layout::Unaligned})
       for (const IndexType& type : kIndexTypes)
-        check(kFloat32, {120}, type.dtype, {9001}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce),
-              {Layout::Contiguous, layout, layout});
+        for (const Shape& shape : {Shape{5}, Shape{5, 3}})
+          check(kFloat32, shape, type.dtype, {9001}, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce),
+                {Layout::Contiguous, layout, layout});
   }
 }
 
@@ -285,12 +212,6 @@ TEST_P(ScatterTest, ManyUpdatesOfManyKeys) {
   for (const int threads : {2, 20}) {
     SCOPED_TRACE(std::to_string(threads) + " threads");
     EXPECT_EQ(gpukern_set_num_threads(threads), GPUKERN_SUCCESS);
-    for (const auto& [name, pattern] : kPatterns) {
-      SCOPED_TRACE(name);
-      check_pattern(pattern, kFloat32, 50001, kCount, 1, GPUKERN_REDUCE_ADD);
-      check_pattern(pattern, kReducedDtypes[0], 50001, kCount, 1, GPUKERN_REDUCE_MEAN);
-      check_pattern(pattern, kFloat32, 1, kCount, 1, GPUKERN_REDUCE_ADD);
-    }
     for (const gpukern_index_mode mode : kModes) {
       check(kFloat32, {2000003}, kInt64.dtype, {kCount}, 0,
             scatter_options(mode, GPUKERN_REDUCE_ADD));

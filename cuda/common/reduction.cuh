@@ -91,7 +91,7 @@ __device__ A combine(const CompactReduction& reduction, A a, A b) {
 template <class A, class Reducer, class Value>
 __device__ A combine_values(const Reducer& reduction, A sum, int count, const Value& value) {
   if (!reduction.adds()) {
-#pragma unroll 1
+#pragma unroll 4
     for (int i = 0; i < count; ++i) sum = combine(reduction, sum, value(i));
     return sum;
   }

@@ -44,9 +44,10 @@ struct Stages {
   }
 
  private:
-  /// Only the fence invalidates the L1 cache, which other blocks use.
-  static __device__ void wait_for(Number done, unsigned items) {
-    while (done.load(cuda::memory_order_relaxed) < items) __nanosleep(20);
+  /// The fence follows the wait: each load that acquires invalidates the L1 cache, which other
+  /// blocks use.
+  static __device__ void wait_for(Number done, unsigned wanted) {
+    while (done.load(cuda::memory_order_relaxed) < wanted) __nanosleep(20);
     cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);
   }
 };

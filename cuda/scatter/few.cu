@@ -49,13 +49,13 @@ class LongOnes {
   int* first;       ///< entry of each
   int width;        ///< of rows: columns at a time
   A* combined;      ///< by block and column
-  int most_loaded;  ///< blocks
+  int most_loaded;  ///< blocks of a key's single values at a time
   A* value;
 
-  GPUKERN_HOST_DEVICE LongOnes(SharedLayout& layout, int count, int columns, bool is_single)
+  GPUKERN_HOST_DEVICE LongOnes(SharedLayout& layout, int count, int row_width, bool is_single)
       : number(layout.take<int>(1)),
         first(layout.take<int>(count / kBlock)),
-        width(columns),
+        width(row_width),
         combined(layout.take<A>((count / kBlock + 1) * width)),
         most_loaded(count / kBlock < kLoadedBlocks<A> ? count / kBlock + 1 : kLoadedBlocks<A>),
         value(layout.take<A>(is_single && count >= kBlock ? place_of(most_loaded * kBlock) : 0)) {}
@@ -184,13 +184,13 @@ ThreadGroups few_groups(const ScatterCall& call, std::int64_t accesses) {
 }
 
 /// Each block reads all indices: too many blocks would read more of them than values.
-Grid few_grid(const ScatterCall& call, const ThreadGroups& threads, std::size_t shared_bytes) {
+Grid few_grid(const ScatterCall& call, const ThreadGroups& threads, std::size_t bytes) {
   constexpr int kLeastLanes = 16;
   const std::int64_t wanted =
       ceil_divide(call.count * std::max(threads.lanes(), kLeastLanes), kFewThreads);
   return {.blocks = std::min<std::int64_t>(wanted, device_facts().multiprocessors),
           .threads = kFewThreads,
-          .shared_bytes = shared_bytes};
+          .shared_bytes = bytes};
 }
 
 template <class A>
@@ -220,11 +220,14 @@ void launch_combine(const ScatterCall& call) {
 bool has_few(const ScatterCall& call) {
   constexpr std::int64_t kMostColumns = 64;
   constexpr std::int64_t kMostValues = 1 << 18;
-  if (call.count <= kScatterFewRows) return true;
+  constexpr std::int64_t kMostBytes = 1 << 22;     // of puts, whose items may be rows
+  if (call.count <= kScatterFewRows) return true;  // by at most 25 KB of shared memory
   if (call.count > kScatterFew || call.columns > kMostColumns ||
       call.count * call.columns > kMostValues)
     return false;
-  using A = Complex<double>;
+  if (call.args.reduce == GPUKERN_REDUCE_NONE && call.count * call.args.row_bytes() > kMostBytes)
+    return false;
+  using A = Complex<double>;  // the largest accumulator
   const auto most = static_cast<std::size_t>(device_facts().shared_bytes - kDeclaredSharedBytes);
   return shared_bytes<A>(static_cast<int>(call.count), join_width(call.columns, kMostWidth<A>),
                          call.columns == 1) <= most;

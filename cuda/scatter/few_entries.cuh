@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The updates of a thread block's part of the keys, in shared memory; few.cu.
+// The updates of a thread block's part of the keys, in shared memory: see few.cu.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "cuda/scatter/key_of.cuh"
 
@@ -106,7 +107,8 @@ struct Entries {
  private:
   [[nodiscard]] GPUKERN_HOST_DEVICE int words() const { return (most + 31) / 32; }
   [[nodiscard]] static __device__ bool is_own(std::int64_t key) {
-    constexpr std::uint32_t kFactor = 0x9E3779B9U;  // Fibonacci hashing, as in hash_of()
+    // hash_of() in 32 bits: each thread block computes it for all updates.
+    constexpr std::uint32_t kFactor = 0x9E3779B9U;
     return __umulhi(static_cast<std::uint32_t>(key ^ key >> 32) * kFactor, gridDim.x) == blockIdx.x;
   }
 
@@ -202,7 +204,8 @@ struct Entries {
     __syncthreads();
     return others;
   }
-  // By one warp.
+
+  // By one warp, as count().
   __device__ void sample() {
     const auto lane = static_cast<int>(threadIdx.x);
     const std::uint64_t own = key(number * lane / 32);

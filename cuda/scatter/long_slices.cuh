@@ -5,6 +5,7 @@
 // It is stable: chunks keep their order, tiles theirs in a chunk, and updates theirs in a tile.
 #pragma once
 
+#include "cuda/common/load_together.cuh"
 #include "cuda/scatter/places.cuh"
 
 namespace gpukern::gpu {
@@ -114,7 +115,7 @@ __device__ void find_positions(const Slices& slices, std::int64_t chunk, const S
   if (several)
     load_together<kTileThreads, kTileTogether>(
         keys_of_slice, [&](int i) { return total[i]; },
-        [&](int i, std::uint32_t sum) { tile.position[i] = sum; });
+        [&](int i, std::uint32_t count) { tile.position[i] = count; });
   else
     for (int i = threadIdx.x; i < keys_of_slice; i += kTileThreads) tile.position[i] = 0;
   __syncthreads();
@@ -136,7 +137,7 @@ __device__ void find_positions(const Slices& slices, std::int64_t chunk, const S
   if (number > 0)
     load_together<kTileThreads, kTileTogether>(
         keys_of_slice, [&](int i) { return slices.counts[(chunk - 1) * tile.keys + i]; },
-        [&](int i, std::uint32_t sum) { tile.position[i] += sum; });
+        [&](int i, std::uint32_t before) { tile.position[i] += before; });
   __syncthreads();
 }
 

@@ -7,7 +7,6 @@
 
 #include <cub/block/block_scan.cuh>
 
-#include "cuda/common/load_together.cuh"
 #include "cuda/scatter/slices.cuh"
 
 namespace gpukern::gpu {

@@ -4,6 +4,7 @@
 // Combines the values of sorted updates that moved with their keys.
 #pragma once
 
+#include "cuda/common/load_together.cuh"
 #include "cuda/common/reduction.cuh"
 #include "cuda/scatter/blocks.cuh"
 #include "cuda/scatter/slices.cuh"

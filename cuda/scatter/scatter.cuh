@@ -316,10 +316,11 @@ void scatter_strided_lines(const ScatterCall& call);
 bool has_atomic(const ScatterArgs& args);
 void scatter_atomically(const ScatterCall& call);
 
-/// Whether one kernel is faster than several: for up to kScatterFewRows updates, or kScatterFew
-/// with 256 Ki values in short rows, since a thread block combines all those of a key.
-inline constexpr std::int64_t kScatterFew = 1 << 14;
+/// The most updates that one kernel takes, of rows of any length and of short ones.
 inline constexpr std::int64_t kScatterFewRows = 1 << 10;
+inline constexpr std::int64_t kScatterFew = 1 << 14;
+/// Whether it does: as a thread block combines all values of a key, short rows have up to 256 Ki
+/// values. A GPU with less than 160 KB of shared memory takes fewer updates.
 bool has_few(const ScatterCall& call);
 void scatter_few(const ScatterCall& call);
 

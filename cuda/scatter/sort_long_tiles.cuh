@@ -6,13 +6,15 @@
 
 #include <algorithm>
 
+#include "cuda/common/load_together.cuh"
 #include "cuda/common/stages.cuh"
 #include "cuda/scatter/long_slices.cuh"
 #include "cuda/scatter/tiles.cuh"
 
 namespace gpukern::gpu {
 
-/// Adds one to the counter of a key. In a long slice, most lanes of a warp have the same one.
+/// Adds one to the counter of a key. Often most lanes of a warp have the same one. Any division of
+/// the warp gives the same counts.
 __device__ inline void count_key(std::uint32_t* count, std::uint32_t key) {
   const unsigned active = __activemask();
   const int leader = __ffs(static_cast<int>(active)) - 1;
@@ -36,7 +38,7 @@ __device__ __noinline__ inline void move_chunk(const Tiles& tiles, const Slices&
   const int keys = 1 << slices.bits;
   const SliceChunk chunk = slices.chunks[number];
   for (int i = thread; i < keys; i += kTileThreads) count[i] = 0;
-  const std::uint32_t all = segments.load(tiles, chunk.slice);
+  const std::uint32_t all = segments.load(tiles, chunk.slice);  // more than `begin`
   const std::uint32_t begin = chunk.number * kTileUpdates;
   const std::uint32_t to = slices.starts[chunk.slice];
   auto* const payload = reinterpret_cast<Payload*>(updates.payload);
