@@ -41,6 +41,9 @@ __global__ void __launch_bounds__(kFewThreads)
                     threads);
 }
 
+/// Where a block begins among the `count` updates of a key, whose first value is the element.
+__device__ int begin_of(int block, int count) { return min(max(block * kBlock - 1, 0), count); }
+
 /// In shared memory: the keys with several blocks of values, and what is combined of one.
 template <class A>
 class LongOnes {
@@ -66,11 +69,10 @@ class LongOnes {
                                  const UpdateValues& values, A element, bool aligned,
                                  const CompactReduction& reduction) const {
     const auto thread = static_cast<int>(threadIdx.x);
-    const auto begin_of = [&](int b) { return min(max(b * kBlock - 1, 0), count); };
     const int blocks = count / kBlock + 1;
     for (int b = 0; b < blocks; b += most_loaded) {
-      const int begin = begin_of(b);
-      const int end = begin_of(b + most_loaded);
+      const int begin = begin_of(b, count);
+      const int end = begin_of(b + most_loaded, count);
       const auto keep = [&](int i, const std::byte* from, bool is_aligned) {
         value[place_of(i + 1 - b * kBlock)] = widened(load_element<T>(from, is_aligned));
       };
@@ -111,7 +113,6 @@ __device__ void combine_long(const Entries& entries, int first, const UpdateValu
   using A = Accumulator<T>;
   const int number = entries.count_from(first);
   const int blocks = number / kBlock + 1;
-  const auto begin_of = [&](int b) { return min(max(b * kBlock - 1, 0), number); };
   const int width = long_ones.width;
   const int own = static_cast<int>(threadIdx.x) % width;
   A* const combined = long_ones.combined;
@@ -127,8 +128,9 @@ __device__ void combine_long(const Entries& entries, int first, const UpdateValu
          b += kFewThreads / width) {
       A sum[1];
       combine_columns<T, kInFlight<1>>(columns.only(column), b == 0 ? row : nullptr, values,
-                                       UpdateNumbers{entries.entry + first + begin_of(b)},
-                                       begin_of(b + 1) - begin_of(b), reduction, sum);
+                                       UpdateNumbers{entries.entry + first + begin_of(b, number)},
+                                       begin_of(b + 1, number) - begin_of(b, number), reduction,
+                                       sum);
       combined[b * width + own] = sum[0];
     }
     __syncthreads();
