@@ -313,6 +313,29 @@ def test_buffers_are_checked():
         typed.gather_into(np.zeros(5, "V0"), index, np.zeros(1, "V0"))
 
 
+def test_numbers_are_ints():
+    x, index, rows = np.zeros(2), np.zeros(2, int), np.zeros((2, 2))
+    offsets = np.array([0, 2])
+    for function, arguments, name in (
+        (typed.gather_into, (x, index, x.copy()), "gather: mode"),
+        (typed.scatter_into, (x, index, x), "scatter: mode"),
+        (typed.scatter_into, (x, index, x, 0), "scatter: reduce"),
+        (typed.take_along_axis_into, (rows, offsets[None]), "take_along_axis: axis"),
+        (typed.take_along_axis_into, (rows, offsets[None], 0, rows), "take_along_axis: mode"),
+        (typed.put_along_axis_into, (rows, offsets[None], rows), "put_along_axis: axis"),
+        (typed.put_along_axis_into, (rows, offsets[None], rows, 0), "put_along_axis: mode"),
+        (typed.put_along_axis_into, (rows, offsets[None], rows, 0, 0), "put_along_axis: reduce"),
+        (typed.bincount_into, (index, index.copy()), "bincount: mode"),
+        (typed.gather_reduce_rows_into, (rows, index, offsets, rows[:1]), "gather_reduce: mode"),
+        (typed.segment_reduce_rows_into, (rows, offsets, rows[:1], 0), "segment_reduce: reduce"),
+    ):
+        rest = (rows,) if name == "take_along_axis: axis" else ()
+        for number, kind in (("wrap", "str"), (1.5, "float"), (None, "NoneType")):
+            with pytest.raises(TypeError, match=rf"^{name} must be an int, got {kind}$"):
+                function(*arguments, number, *rest)
+    typed.gather_into(x, index + 2, x.copy(), np.int8(1))
+
+
 def test_buffers_of_other_types():
     out = bytearray(2)
     typed.gather_into(b"abc", array.array("i", [2, 0]), out)

@@ -108,7 +108,7 @@ def set_num_threads(threads):
 
 cdef object as_int(object given, str what, str expected="must be an int"):
     try:
-        return operator.index(given)
+        return given if type(given) is int else operator.index(given)
     except TypeError:
         raise GpukernTypeError(f"{what} {expected}, got {type(given).__name__}") from None
 

@@ -11,6 +11,7 @@ from cpython.buffer cimport PyObject_CheckBuffer
 from gpukern._capi cimport GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype
 from gpukern._interop.dtype cimport describe_dtype, require_plain
 from gpukern._interop.scalar cimport store_scalar
+from gpukern._runtime.runtime cimport as_int
 from gpukern._typed.view cimport (
     View, axpby_views, bincount_views, count_view, dtype_of, fma_views, gather_views,
     put_along_axis_views, reduce_views, saxpy_views, scatter_views, select_views, set_view,
@@ -30,8 +31,10 @@ cdef object read(View *view, object buffer, int ndim, str name):
     cdef gpukern_dtype dtype
     if type(buffer) is cnp.ndarray:
         array = buffer
+    elif PyObject_CheckBuffer(buffer):
+        array = np.asarray(memoryview(buffer))
     else:
-        array = as_ndarray(buffer, name)
+        raise GpukernTypeError(f"{name} must export a buffer, got {type(buffer).__name__}")
     if cnp.PyArray_NDIM(array) != ndim:
         raise GpukernValueError(f"{name} must be {ndim}-D, got {array.ndim}-D")
     require_plain(array.dtype, name)
@@ -42,12 +45,6 @@ cdef object read(View *view, object buffer, int ndim, str name):
     set_view(view, dtype, cnp.PyArray_DATA(array), ndim, <Py_ssize_t *>cnp.PyArray_DIMS(array),
              <Py_ssize_t *>cnp.PyArray_STRIDES(array))
     return array
-
-
-cdef object as_ndarray(object buffer, str name):
-    if not PyObject_CheckBuffer(buffer):
-        raise GpukernTypeError(f"{name} must export a buffer, got {type(buffer).__name__}")
-    return np.asarray(memoryview(buffer))
 
 
 cdef object write(View *view, object buffer, int ndim, str name):
@@ -61,7 +58,7 @@ cdef object write(View *view, object buffer, int ndim, str name):
 # A function assigns the arrays to its parameters, which keeps them until it returns.
 
 
-def gather_into(source, index, out, int mode=0):
+def gather_into(source, index, out, mode=0):
     """Writes ``out[i] = source[index[i]]``.
 
     Arrays of one dimension and one dtype, by an index of an integer dtype. `mode`: 0 raise, 1 wrap,
@@ -70,30 +67,30 @@ def gather_into(source, index, out, int mode=0):
     return gather(source, (index,), out, 1, 1, mode)
 
 
-def gather_rows_into(source, index, out, int mode=0):
+def gather_rows_into(source, index, out, mode=0):
     """Writes ``out[i, :] = source[index[i], :]``; see :func:`gather_into`."""
     return gather(source, (index,), out, 2, 2, mode)
 
 
-def gather_pairs_into(source, i, j, out, int mode=0):
+def gather_pairs_into(source, i, j, out, mode=0):
     """Writes ``out[n] = source[i[n], j[n]]``; see :func:`gather_into`."""
     return gather(source, (i, j), out, 2, 1, mode)
 
 
-def gather_triples_into(source, i, j, k, out, int mode=0):
+def gather_triples_into(source, i, j, k, out, mode=0):
     """Writes ``out[n] = source[i[n], j[n], k[n]]``; see :func:`gather_into`."""
     return gather(source, (i, j, k), out, 3, 1, mode)
 
 
-cdef object gather(object source, tuple index, object out, int ndim, int out_ndim, int mode):
+cdef object gather(object source, tuple index, object out, int ndim, int out_ndim, object mode):
     cdef View source_view, out_view
     cdef View index_views[3]
-    cdef int count = len(index)
+    cdef int count = len(index), mode_number = as_int(mode, "gather: mode")
     source = read(&source_view, source, ndim, "gather: source")
     index = read_indices(index_views, index, "gather: index")
     out = write(&out_view, out, out_ndim, "gather: out")
     with nogil:
-        gather_views(&source_view, index_views, count, &out_view, mode)
+        gather_views(&source_view, index_views, count, &out_view, mode_number)
 
 
 cdef tuple read_indices(View *views, tuple index, str name):
@@ -102,7 +99,7 @@ cdef tuple read_indices(View *views, tuple index, str name):
     return tuple([read(&views[d], each, 1, name) for d, each in enumerate(index)])
 
 
-def scatter_into(target, index, values, int mode=0, int reduce=0):
+def scatter_into(target, index, values, mode=0, reduce=0):
     """Writes ``target[index[i]] = values[i]``, or combines the two.
 
     Types and `mode` as in :func:`gather_into`; 3 skips values with an index out of bounds.
@@ -111,36 +108,37 @@ def scatter_into(target, index, values, int mode=0, int reduce=0):
     return scatter(target, (index,), values, 1, 1, mode, reduce)
 
 
-def scatter_rows_into(target, index, values, int mode=0, int reduce=0):
+def scatter_rows_into(target, index, values, mode=0, reduce=0):
     """Writes ``target[index[i], :] = values[i, :]``, or combines the two; see
     :func:`scatter_into`."""
     return scatter(target, (index,), values, 2, 2, mode, reduce)
 
 
-def scatter_pairs_into(target, i, j, values, int mode=0, int reduce=0):
+def scatter_pairs_into(target, i, j, values, mode=0, reduce=0):
     """Writes ``target[i[n], j[n]] = values[n]``, or combines the two; see :func:`scatter_into`."""
     return scatter(target, (i, j), values, 2, 1, mode, reduce)
 
 
-def scatter_triples_into(target, i, j, k, values, int mode=0, int reduce=0):
+def scatter_triples_into(target, i, j, k, values, mode=0, reduce=0):
     """Writes ``target[i[n], j[n], k[n]] = values[n]``, or combines the two; see
     :func:`scatter_into`."""
     return scatter(target, (i, j, k), values, 3, 1, mode, reduce)
 
 
-cdef object scatter(object target, tuple index, object values, int ndim, int values_ndim, int mode,
-                    int reduce):
+cdef object scatter(object target, tuple index, object values, int ndim, int values_ndim,
+                    object mode, object reduce):
     cdef View target_view, values_view
     cdef View index_views[3]
-    cdef int count = len(index)
+    cdef int count = len(index), mode_number = as_int(mode, "scatter: mode")
+    cdef int reduce_number = as_int(reduce, "scatter: reduce")
     target = write(&target_view, target, ndim, "scatter: target")
     index = read_indices(index_views, index, "scatter: index")
     values = read(&values_view, values, values_ndim, "scatter: values")
     with nogil:
-        scatter_views(&target_view, index_views, count, &values_view, mode, reduce)
+        scatter_views(&target_view, index_views, count, &values_view, mode_number, reduce_number)
 
 
-def take_along_axis_into(source, index, int axis, out, int mode=0):
+def take_along_axis_into(source, index, axis, out, mode=0):
     """Writes ``out[i, k] = source[index[i, k], k]`` for axis 0, or
     ``out[i, k] = source[i, index[i, k]]`` for axis 1.
 
@@ -148,14 +146,16 @@ def take_along_axis_into(source, index, int axis, out, int mode=0):
     :func:`gpukern.take_along_axis`.
     """
     cdef View source_view, index_view, out_view
+    cdef int axis_number = as_int(axis, "take_along_axis: axis")
+    cdef int mode_number = as_int(mode, "take_along_axis: mode")
     source = read(&source_view, source, 2, "take_along_axis: source")
     index = read(&index_view, index, 2, "take_along_axis: index")
     out = write(&out_view, out, 2, "take_along_axis: out")
     with nogil:
-        take_along_axis_views(&source_view, &index_view, axis, &out_view, mode)
+        take_along_axis_views(&source_view, &index_view, axis_number, &out_view, mode_number)
 
 
-def put_along_axis_into(target, index, values, int axis, int mode=0, int reduce=0):
+def put_along_axis_into(target, index, values, axis, mode=0, reduce=0):
     """Writes ``target[index[i, k], k] = values[i, k]`` for axis 0, or
     ``target[i, index[i, k]] = values[i, k]`` for axis 1, or combines the two.
 
@@ -163,20 +163,25 @@ def put_along_axis_into(target, index, values, int axis, int mode=0, int reduce=
     :func:`gpukern.put_along_axis`.
     """
     cdef View target_view, index_view, values_view
+    cdef int axis_number = as_int(axis, "put_along_axis: axis")
+    cdef int mode_number = as_int(mode, "put_along_axis: mode")
+    cdef int reduce_number = as_int(reduce, "put_along_axis: reduce")
     target = write(&target_view, target, 2, "put_along_axis: target")
     index = read(&index_view, index, 2, "put_along_axis: index")
     values = read(&values_view, values, 2, "put_along_axis: values")
     with nogil:
-        put_along_axis_views(&target_view, &index_view, &values_view, axis, mode, reduce)
+        put_along_axis_views(&target_view, &index_view, &values_view, axis_number, mode_number,
+                             reduce_number)
 
 
-def bincount_into(index, out, int mode=0):
+def bincount_into(index, out, mode=0):
     """Writes to ``out[n]`` how many numbers of the index are ``n``.
 
     An index of an integer dtype, and int64 counts, of one dimension. `mode`: 0 raise, or 3 fill,
     which does not count numbers outside ``[0, len(out))``; see :func:`gpukern.bincount`.
     """
     cdef View index_view, out_view
+    cdef int mode_number = as_int(mode, "bincount: mode")
     index = read(&index_view, index, 1, "bincount: index")
     out = write(&out_view, out, 1, "bincount: out")
     if index_view.tensor.dtype.code not in (GPUKERN_INT, GPUKERN_UINT):
@@ -184,10 +189,10 @@ def bincount_into(index, out, int mode=0):
     if out_view.tensor.dtype.code != GPUKERN_INT or out_view.tensor.dtype.bits != 64:
         raise GpukernTypeError(f"bincount: out must be of dtype int64, got {out.dtype}")
     with nogil:
-        bincount_views(&index_view, &out_view, mode)
+        bincount_views(&index_view, &out_view, mode_number)
 
 
-def gather_reduce_rows_into(source, index, offsets, out, int mode=0, int reduce=1):
+def gather_reduce_rows_into(source, index, offsets, out, mode=0, reduce=1):
     """Writes to ``out[b, :]`` the reduction of ``source[index[offsets[b]:offsets[b + 1]], :]``.
 
     Numbers of one dtype, by indices and offsets of integer dtypes. `mode` as in
@@ -195,23 +200,28 @@ def gather_reduce_rows_into(source, index, offsets, out, int mode=0, int reduce=
     4 max, 5 mean, as in :func:`gpukern.gather_reduce`.
     """
     cdef View source_view, index_view, offsets_view, out_view
+    cdef int mode_number = as_int(mode, "gather_reduce: mode")
+    cdef int reduce_number = as_int(reduce, "gather_reduce: reduce")
     source = read(&source_view, source, 2, "gather_reduce: source")
     index = read(&index_view, index, 1, "gather_reduce: index")
     offsets = read(&offsets_view, offsets, 1, "gather_reduce: offsets")
     out = write(&out_view, out, 2, "gather_reduce: out")
     with nogil:
-        reduce_views(&source_view, &index_view, &offsets_view, &out_view, mode, reduce)
+        reduce_views(&source_view, &index_view, &offsets_view, &out_view, mode_number,
+                     reduce_number)
 
 
-def segment_reduce_rows_into(x, offsets, out, int mode=0, int reduce=1):
+def segment_reduce_rows_into(x, offsets, out, mode=0, reduce=1):
     """Writes to ``out[s, :]`` the reduction of ``x[offsets[s]:offsets[s + 1], :]``; see
     :func:`gather_reduce_rows_into`. `mode`: 0 raise or 2 clip."""
     cdef View x_view, offsets_view, out_view
+    cdef int mode_number = as_int(mode, "segment_reduce: mode")
+    cdef int reduce_number = as_int(reduce, "segment_reduce: reduce")
     x = read(&x_view, x, 2, "segment_reduce: x")
     offsets = read(&offsets_view, offsets, 1, "segment_reduce: offsets")
     out = write(&out_view, out, 2, "segment_reduce: out")
     with nogil:
-        reduce_views(&x_view, NULL, &offsets_view, &out_view, mode, reduce)
+        reduce_views(&x_view, NULL, &offsets_view, &out_view, mode_number, reduce_number)
 
 
 def count_nonzero(mask):
