@@ -336,6 +336,22 @@ def test_numbers_are_ints():
     typed.gather_into(x, index + 2, x.copy(), np.int8(1))
 
 
+@pytest.mark.parametrize("dtype", [">i8", "M8[s]", "f8"])
+def test_what_is_no_index_is_named_by_its_dtype(dtype):
+    x, index, rows = np.zeros(2), np.zeros(2, dtype), np.zeros((2, 2))
+    for function, arguments, name in (
+        (typed.gather_into, (x, index, x.copy()), "gather: index"),
+        (typed.scatter_pairs_into, (rows, np.zeros(2, int), index, x), "scatter: index"),
+        (typed.take_along_axis_into, (rows, index[None], 0, rows), "take_along_axis: index"),
+        (typed.put_along_axis_into, (rows, index[None], rows, 0), "put_along_axis: index"),
+        (typed.gather_reduce_rows_into, (rows, index, index, rows), "gather_reduce: index"),
+        (typed.segment_reduce_rows_into, (rows, index, rows), "segment_reduce: offsets"),
+    ):
+        with pytest.raises(TypeError, match=rf"^{name} must be of an integer dtype, got ") as error:
+            function(*arguments)
+        assert str(error.value).endswith(f"got {np.dtype(dtype)}")
+
+
 def test_buffers_of_other_types():
     out = bytearray(2)
     typed.gather_into(b"abc", array.array("i", [2, 0]), out)

@@ -25,7 +25,7 @@ from gpukern.errors import GpukernTypeError, GpukernValueError
 cnp.import_array()
 
 
-cdef object read(View *view, object buffer, int ndim, str name):
+cdef object read(View *view, object buffer, int ndim, str name, bint integers=False):
     """Describes a buffer of `ndim` dimensions; the result holds its memory."""
     cdef cnp.ndarray array
     cdef gpukern_dtype dtype
@@ -42,6 +42,8 @@ cdef object read(View *view, object buffer, int ndim, str name):
     if dtype.lanes == 0:
         raise GpukernTypeError(
             f"{name} must have items of 1 to 65535 bytes, got dtype {array.dtype}")
+    if integers and dtype.code != GPUKERN_INT and dtype.code != GPUKERN_UINT:
+        raise GpukernTypeError(f"{name} must be of an integer dtype, got {array.dtype}")
     set_view(view, dtype, cnp.PyArray_DATA(array), ndim, <Py_ssize_t *>cnp.PyArray_DIMS(array),
              <Py_ssize_t *>cnp.PyArray_STRIDES(array))
     return array
@@ -95,8 +97,8 @@ cdef object gather(object source, tuple index, object out, int ndim, int out_ndi
 
 cdef tuple read_indices(View *views, tuple index, str name):
     if len(index) == 1:
-        return (read(views, index[0], 1, name),)
-    return tuple([read(&views[d], each, 1, name) for d, each in enumerate(index)])
+        return (read(views, index[0], 1, name, integers=True),)
+    return tuple([read(&views[d], each, 1, name, integers=True) for d, each in enumerate(index)])
 
 
 def scatter_into(target, index, values, mode=0, reduce=0):
@@ -149,7 +151,7 @@ def take_along_axis_into(source, index, axis, out, mode=0):
     cdef int axis_number = as_int(axis, "take_along_axis: axis")
     cdef int mode_number = as_int(mode, "take_along_axis: mode")
     source = read(&source_view, source, 2, "take_along_axis: source")
-    index = read(&index_view, index, 2, "take_along_axis: index")
+    index = read(&index_view, index, 2, "take_along_axis: index", integers=True)
     out = write(&out_view, out, 2, "take_along_axis: out")
     with nogil:
         take_along_axis_views(&source_view, &index_view, axis_number, &out_view, mode_number)
@@ -167,7 +169,7 @@ def put_along_axis_into(target, index, values, axis, mode=0, reduce=0):
     cdef int mode_number = as_int(mode, "put_along_axis: mode")
     cdef int reduce_number = as_int(reduce, "put_along_axis: reduce")
     target = write(&target_view, target, 2, "put_along_axis: target")
-    index = read(&index_view, index, 2, "put_along_axis: index")
+    index = read(&index_view, index, 2, "put_along_axis: index", integers=True)
     values = read(&values_view, values, 2, "put_along_axis: values")
     with nogil:
         put_along_axis_views(&target_view, &index_view, &values_view, axis_number, mode_number,
@@ -182,10 +184,8 @@ def bincount_into(index, out, mode=0):
     """
     cdef View index_view, out_view
     cdef int mode_number = as_int(mode, "bincount: mode")
-    index = read(&index_view, index, 1, "bincount: index")
+    index = read(&index_view, index, 1, "bincount: index", integers=True)
     out = write(&out_view, out, 1, "bincount: out")
-    if index_view.tensor.dtype.code not in (GPUKERN_INT, GPUKERN_UINT):
-        raise GpukernTypeError(f"bincount: index must be of an integer dtype, got {index.dtype}")
     if out_view.tensor.dtype.code != GPUKERN_INT or out_view.tensor.dtype.bits != 64:
         raise GpukernTypeError(f"bincount: out must be of dtype int64, got {out.dtype}")
     with nogil:
@@ -203,8 +203,8 @@ def gather_reduce_rows_into(source, index, offsets, out, mode=0, reduce=1):
     cdef int mode_number = as_int(mode, "gather_reduce: mode")
     cdef int reduce_number = as_int(reduce, "gather_reduce: reduce")
     source = read(&source_view, source, 2, "gather_reduce: source")
-    index = read(&index_view, index, 1, "gather_reduce: index")
-    offsets = read(&offsets_view, offsets, 1, "gather_reduce: offsets")
+    index = read(&index_view, index, 1, "gather_reduce: index", integers=True)
+    offsets = read(&offsets_view, offsets, 1, "gather_reduce: offsets", integers=True)
     out = write(&out_view, out, 2, "gather_reduce: out")
     with nogil:
         reduce_views(&source_view, &index_view, &offsets_view, &out_view, mode_number,
@@ -218,7 +218,7 @@ def segment_reduce_rows_into(x, offsets, out, mode=0, reduce=1):
     cdef int mode_number = as_int(mode, "segment_reduce: mode")
     cdef int reduce_number = as_int(reduce, "segment_reduce: reduce")
     x = read(&x_view, x, 2, "segment_reduce: x")
-    offsets = read(&offsets_view, offsets, 1, "segment_reduce: offsets")
+    offsets = read(&offsets_view, offsets, 1, "segment_reduce: offsets", integers=True)
     out = write(&out_view, out, 2, "segment_reduce: out")
     with nogil:
         reduce_views(&x_view, NULL, &offsets_view, &out_view, mode_number, reduce_number)
