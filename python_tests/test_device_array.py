@@ -131,6 +131,21 @@ def test_a_device_that_is_not_there_is_a_device_error():
         gpukern.empty(1, device=1000)
 
 
+@pytest.mark.gpu
+def test_a_copy_to_another_gpu_is_refused():
+    if gpukern.device_count() < 2:
+        pytest.skip("needs two CUDA devices")
+    there = gpukern.to_device(np.zeros(3), 1)
+    with pytest.raises(
+        gpukern.errors.GpukernValueError,
+        match=r"^to_device: array must be on cuda:0 or in host memory$",
+    ):
+        gpukern.to_device(there, 0)
+    with pytest.raises(gpukern.errors.GpukernDeviceError, match=r"^there is no device cuda:1000"):
+        gpukern.to_device(there, 1000)
+    assert gpukern.to_device(there, "cpu").device == "cpu"
+
+
 def test_device_arrays_are_not_converted_silently(device):
     there = gpukern.to_device(np.zeros(3), device)
     with pytest.raises(TypeError, match=r"numpy\(\)"):

@@ -21,6 +21,7 @@ FAKE = os.environ.get("GPUKERN_TEST_FAKE_GPU", "")
 @pytest.mark.parametrize(
     "name",
     [
+        "test_device_array",
         "test_device_table",
         "test_gpu_ranks",
         "test_index_errors",

@@ -22,7 +22,7 @@ from gpukern._interop.dlpack cimport export_dlpack
 from gpukern._interop.dtype cimport describe_dtype
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
-    Argument, CallContext, begin_call, finish, link, order_back, pin, start, stream_of_call,
+    Argument, CallContext, begin_call, finish, link, order_back, pin, start, stream_of_call, what,
 )
 from gpukern._streams.stream cimport Stream, consumer_stream, current_streams, legacy_stream
 from gpukern._streams.stream_tracker cimport StreamTracker, new_stream_tracker
@@ -417,6 +417,8 @@ cdef DeviceArray copy_to_device(CallContext *call, const Argument *source, gpuke
     """A copy of a described array on a device, enqueued on the call's stream."""
     cdef DeviceArray made = allocate_device_array(call, device, dtype_of(source), source.c.ndim,
                                                   source.c.shape)
+    if made.tracker and not source.host and source.c.device.device_id != device.device_id:
+        raise GpukernValueError(f"{what(call, source)} must be on {made.device} or in host memory")
     pin(call)
     with nogil:
         check(gpukern_copy(&source.c, &made.c, &call.c))
