@@ -28,6 +28,7 @@ FAKE = os.environ.get("GPUKERN_TEST_FAKE_GPU", "")
         "test_malformed_interfaces",
         "test_multi_index",
         "test_nccl",
+        "test_saxpy_many",
         "test_use_order",
     ],
 )

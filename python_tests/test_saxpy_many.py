@@ -268,6 +268,21 @@ def test_errors_name_the_array_and_come_first(position, bad, error, text):
     assert all(np.all(lists[2][k] == 1) for k in (0, 1, 3))
 
 
+@pytest.mark.gpu
+def test_errors_name_the_array_in_other_memory():
+    host, there = np.ones(3, "f4"), gpukern.to_device(np.ones(3, "f4"))
+    with pytest.raises(ValueError, match=r"^saxpy_many: y\[1\] must be on cpu like x\[1\], got "):
+        saxpy_many(1, [there, host], [there, there])
+    with pytest.raises(
+        ValueError, match=r"^saxpy_many: y\[0\] must be on cuda:0 like x\[0\], got "
+    ):
+        saxpy_many(1, [there, there], [host, there])
+    with pytest.raises(ValueError, match=r"^SaxpyList: x\[1\] must be on a GPU like x\[0\]$"):
+        SaxpyList([there, host], [there, there], [there, there])
+    with pytest.raises(ValueError, match=r"^SaxpyList: y\[0\] must be on cpu like x\[0\]$"):
+        SaxpyList([host], [there], [host])
+
+
 def test_lists_are_checked():
     x = [np.ones(3)]
     for bad in (x[0], iter(x), 5, None, "x"):

@@ -178,6 +178,9 @@ cdef int refuse(const CallContext *call, const Described *arrays) except -1:
     if is_number(<object>odd.array):
         raise GpukernTypeError(
             f"{what(call, odd)} must be an array, got {type(<object>odd.array).__name__}")
+    if odd.host != arrays.x[0].host:
+        raise GpukernValueError(f"{what(call, odd)} must be on "
+                                f"{'a GPU' if odd.host else 'cpu'} like x[0]")
     raise GpukernTypeError(f"{what(call, odd)} must have the dtype of x[0], "
                            f"{dtype_of(&arrays.x[0])}, got {dtype_of(odd)}")
 

@@ -217,7 +217,7 @@ cdef object by_saxpy(object a, tuple xs, tuple ys, tuple outs, object device, ob
             one_saxpy(k, a, xs, ys, outs, device, stream, progress, device_memory)
         except GpukernError as error:
             message = OF_ONE.sub(rf"saxpy_many: \1[{k}]", str(error))
-            message = message.replace("the dtype of x,", f"the dtype of x[{k}],")
+            message = re.sub(r" (of|like) x,", rf" \1 x[{k}],", message)
             raise type(error)(message) from None
         finally:
             request_explanation(NULL)
