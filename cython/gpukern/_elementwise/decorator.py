@@ -16,7 +16,7 @@ CALL_OPTIONS = ("out", "device", "stream", "progress", "device_memory")
 KEPT = 1024  # expressions, as many as the library keeps programs in memory
 
 
-@functools.lru_cache(KEPT, typed=True)  # a name of 1 is not one of True
+@functools.lru_cache(KEPT, typed=True)  # a str of a subclass may have another str()
 def of_expression(text, inputs, dtype, name, preamble, options):
     """The Function of a C expression, with the kernels that it has by now."""
     return c_parser.translate(text, inputs, **fields(dtype, name, preamble, options))
@@ -36,10 +36,9 @@ def checked_options(options):
 
 def fields(dtype, name, preamble, options):
     """The fields of a Function that are given."""
-    if not isinstance(preamble, str):
-        raise GpukernTypeError(
-            f"elementwise: preamble must be a str, got {type(preamble).__name__}"
-        )
+    for what, text in (("preamble", preamble), ("name", "" if name is None else name)):
+        if not isinstance(text, str):
+            raise GpukernTypeError(f"elementwise: {what} must be a str, got {type(text).__name__}")
     return {
         "dtype": type_resolution.dtype_name(dtype),
         "preamble": preamble,
