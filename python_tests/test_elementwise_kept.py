@@ -3,9 +3,11 @@
 
 """Element-wise functions that were made before: in this process, and in another one."""
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -61,6 +63,15 @@ def test_what_is_equal_but_means_something_else_is_told_apart():
         elementwise(lambda a: a, name=False)
 
 
+def test_a_function_has_weak_references():
+    made = elementwise("a * 7")
+    names = weakref.WeakKeyDictionary({made: "sevenfold"})
+    assert list(names.items()) == [(made, "sevenfold")]
+    del made
+    gc.collect()
+    assert len(names) == 0
+
+
 def test_many_functions_are_made():
     for i in range(1100):  # more than are kept
         assert elementwise(f"a + {i}")(1) == 1 + i
@@ -98,6 +109,7 @@ def test_notes_come_back(limits):
 
 CALLS = """
 import sys
+import weakref
 import numpy as np
 import gpukern
 

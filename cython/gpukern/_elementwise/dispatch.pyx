@@ -125,6 +125,7 @@ cdef class Elementwise:
     cdef readonly tuple inputs  # the names of the arguments
     cdef int device_only  # 1 or 0; -1 until it is known
     cdef dict __dict__
+    cdef object __weakref__
 
     def __init__(self, function):
         if not isinstance(function, Function):
