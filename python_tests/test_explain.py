@@ -102,6 +102,14 @@ def test_through_a_gpu_and_on_it(x):
     np.testing.assert_array_equal(on_gpu.numpy(), x)
 
 
+def test_bytes_of_many_broadcast_elements_do_not_overflow():
+    x = np.broadcast_to(np.float32(1), 2**60)
+    plan = explain(gpukern.elementwise("a + b + c"), x, x, x, device="cpu")
+    assert 2**62 == plan.bytes_written < plan.bytes_read < 2**63
+    plan = explain(gpukern.elementwise("a + 0.5", dtype="f8"), x, device="cpu")
+    assert 2**62 == plan.bytes_read < plan.bytes_written < 2**63
+
+
 @pytest.mark.parametrize("op", [len, 3, [], "gather", gpukern.to_device])
 def test_other_operations_are_refused(op, x):
     with pytest.raises(gpukern.errors.GpukernTypeError, match=r"op must be gpukern\.gather or"):

@@ -17,14 +17,14 @@ from gpukern._capi cimport (
 )
 from gpukern._elementwise.cpu_executor cimport HostFunction, ndarray_at
 from gpukern._elementwise.loop_plan cimport (
-    MAX_OPERANDS, Broadcast, broadcast_all, bytes_of, overwrites, require_output,
+    MAX_OPERANDS, Broadcast, add_bytes, broadcast_all, overwrites, require_output,
 )
 from gpukern._elementwise.specialization cimport (
     BY_VALUE, MAX_ARGUMENTS, NO_TYPE, Scalars, Specialization, enqueue, run_pipeline,
     specialization_of, store_number, type_number,
 )
 from gpukern._interop.argument cimport (
-    describe_operand, describe_output, dtype_of, is_ndarray, shape_of,
+    count_of, describe_operand, describe_output, dtype_of, is_ndarray, shape_of,
 )
 from gpukern._interop.dtype cimport numpy_dtype
 from gpukern._interop.result cimport describe_result, new_result
@@ -398,7 +398,8 @@ cdef int explain_on_cpu(const CallContext *call, Specialization found,
     cdef int k
     for k in range(1, operands.count):
         contiguous &= operands.tensor[k].strides == NULL
-        explanation.bytes_read += bytes_of(operands.tensor[k])
+        add_bytes(&explanation.bytes_read, count_of(operands.tensor[k]),
+                  operands.tensor[k].dtype.bits)
     explanation.device.device_type = GPUKERN_CPU
     if call.c.device.device_type == GPUKERN_CPU:
         explanation.rule = GPUKERN_RULE_ARGUMENT
@@ -412,5 +413,5 @@ cdef int explain_on_cpu(const CallContext *call, Specialization found,
     if operands.shape.count > 0:
         explanation.path = GPUKERN_PATH_CONTIGUOUS if contiguous else GPUKERN_PATH_STRIDED
     explanation.threads = found.host_function().threads(operands.shape.count)
-    explanation.bytes_written += operands.shape.count * (found.out_dtype.bits // 8)
+    add_bytes(&explanation.bytes_written, operands.shape.count, found.out_dtype.bits)
     return 0

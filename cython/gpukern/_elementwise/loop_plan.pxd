@@ -69,4 +69,4 @@ cdef void coalesce(LoopNest *nest) noexcept nogil
 cdef bint overwrites(const gpukern_tensor *const *tensors, int count) noexcept nogil
 cdef bint is_same_memory(const LoopNest *nest, int k) noexcept nogil
 cdef bint overlaps(const LoopNest *nest, int k) noexcept nogil
-cdef int64_t bytes_of(const gpukern_tensor *tensor) noexcept nogil
+cdef void add_bytes(int64_t *total, int64_t count, int bits) noexcept nogil

@@ -4,11 +4,11 @@
 # cython: language_level=3, freethreading_compatible=True, cdivision=True
 """Broadcasting, coalesced loop nests, and the access pattern of the kernel that walks them."""
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcmp, memcpy, memset
 
 from gpukern._capi cimport gpukern_tensor
-from gpukern._interop.argument cimport count_of, shape_of
+from gpukern._interop.argument cimport shape_of
 
 from gpukern.errors import GpukernValueError
 
@@ -16,9 +16,9 @@ cdef enum:
     LINE_BYTES = 128  # packs begin with a cache line of the output, if an item does
 
 
-cdef int64_t bytes_of(const gpukern_tensor *tensor) noexcept nogil:
-    """The bytes of all elements."""
-    return count_of(tensor) * item_bytes(tensor)
+cdef void add_bytes(int64_t *total, int64_t count, int bits) noexcept nogil:
+    """Adds the bytes of elements to a total, which stays below 2**63."""
+    total[0] += min(count, (INT64_MAX - total[0]) // (bits // 8)) * (bits // 8)
 
 
 cdef int64_t item_bytes(const gpukern_tensor *tensor) noexcept nogil:

@@ -23,7 +23,7 @@ from gpukern._capi cimport (
 )
 from gpukern._elementwise.cpu_executor cimport HostFunction
 from gpukern._elementwise.loop_plan cimport (
-    BLOCK_THREADS, CONTIGUOUS, MAX_OPERANDS, ROWS, KernelKey, LoopPlan, bytes_of, plan_loop,
+    BLOCK_THREADS, CONTIGUOUS, MAX_OPERANDS, ROWS, KernelKey, LoopPlan, add_bytes, plan_loop,
 )
 from gpukern._interop.argument cimport count_of
 from gpukern._interop.dtype cimport describe_dtype
@@ -316,9 +316,9 @@ cdef void explain(gpukern_explanation *explanation, const LoopPlan *plan,
     explanation.rule = GPUKERN_RULE_ARRAYS
     if plan.blocks > 0:
         explanation.path = GPUKERN_PATH_CONTIGUOUS if wide else GPUKERN_PATH_STRIDED
-    explanation.bytes_written += bytes_of(operands[0])
-    for k in range(1, count):
-        explanation.bytes_read += bytes_of(operands[k])
+    for k in range(count):
+        add_bytes(&explanation.bytes_read if k > 0 else &explanation.bytes_written,
+                  count_of(operands[k]), operands[k].dtype.bits)
 
 
 cdef gpukern_status launch(const gpukern_kernel *kernel, const LoopPlan *plan,
