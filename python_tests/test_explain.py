@@ -3,6 +3,9 @@
 
 """explain(): where a call would run, and why, without running it."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -100,6 +103,13 @@ def test_through_a_gpu_and_on_it(x):
     assert (plan.place, plan.why) == ("cuda:0", "the arrays are on this device")
     assert plan.bytes_to_device == 8000
     np.testing.assert_array_equal(on_gpu.numpy(), x)
+
+
+def test_an_explanation_is_copied_and_pickled(x):
+    plan = explain(saxpy, 2.0, x, x)
+    for made in (copy.copy(plan), copy.deepcopy(plan), pickle.loads(pickle.dumps(plan))):
+        assert repr(made) == repr(plan)
+        assert made.bytes_read == 8 * 2**20
 
 
 def test_bytes_of_many_broadcast_elements_do_not_overflow():

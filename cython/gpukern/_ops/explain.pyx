@@ -66,6 +66,7 @@ cdef dict RULES = {
 }
 
 
+@cython.auto_pickle(True)
 @cython.final
 cdef class Explanation:
     """What a call would do; ``str()`` gives one line.
