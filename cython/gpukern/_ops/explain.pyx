@@ -106,12 +106,10 @@ cdef class Explanation:
     cdef readonly long long bytes_to_device, bytes_from_device, bytes_allocated
 
     def __str__(self):
-        parts = [f"{self.op} on {self.place}: {self.why}"]
-        how = self.path
-        if self.threads:
-            how = f"{self.threads} thread{'s' if self.threads > 1 else ''}, {how}"
-        parts.append(how)
-        parts.append(f"reads {size_text(self.bytes_read)}, writes {size_text(self.bytes_written)}")
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}, "
+        parts = [f"{self.op} on {self.place}: {self.why}",
+                 (threads if self.threads else "") + self.path,
+                 f"reads {size_text(self.bytes_read)}, writes {size_text(self.bytes_written)}"]
         if self.bytes_to_device or self.bytes_from_device:
             across = (f"{size_text(self.bytes_to_device)} to the GPU, "
                       f"{size_text(self.bytes_from_device)} back")
@@ -135,17 +133,13 @@ cdef str size_text(long long size):
 
 cdef Explanation new_explanation(str op, const gpukern_explanation *found):
     cdef Explanation made = Explanation.__new__(Explanation)
-    made.op = op
+    made.op, made.path, made.why = op, PATHS[found.path], RULES[found.rule]
     on_cpu = found.device.device_type == GPUKERN_CPU
     made.place = "cpu" if on_cpu else f"cuda:{found.device.device_id}"
-    made.why = RULES[found.rule]
     if found.rule == GPUKERN_RULE_NO_GPU:
         made.why += f": {cuda_status()['reason']}"
-    made.path = PATHS[found.path]
-    made.threads = found.threads
-    made.chunks = found.chunks
-    made.bytes_read = found.bytes_read
-    made.bytes_written = found.bytes_written
+    made.threads, made.chunks = found.threads, found.chunks
+    made.bytes_read, made.bytes_written = found.bytes_read, found.bytes_written
     made.bytes_to_device = found.bytes_to_device
     made.bytes_from_device = found.bytes_from_device
     made.bytes_allocated = found.bytes_allocated
