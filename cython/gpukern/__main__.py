@@ -64,9 +64,17 @@ def cache(options):
     return run(options.action)
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that raises the error of an output that cannot be written."""
+
+    def _print_message(self, message, file=None):
+        if file is not None:  # it is None if it was closed before Python began
+            print(message, end="", file=file)
+
+
 def command_line():
     """Returns the parser of the command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="gpukern",
         description="gather, scatter and saxpy on the CPU and on GPUs.",
         epilog=EXIT_CODES,
@@ -100,14 +108,16 @@ def main(arguments=None):
             options = command_line().parse_args(arguments)
             succeeded = options.run(options)
         finally:
-            if sys.stdout is not None:  # it is None if it was closed before Python began
-                sys.stdout.flush()  # here a closed pipe is caught, for --help as well
+            try:
+                if sys.stdout is not None:
+                    sys.stdout.flush()  # here a closed pipe is caught, for --help as well
+            except OSError:  # Python would write what is left when it exits
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                raise
     except KeyboardInterrupt:
         print(file=sys.stderr)  # a line below the progress bar
         return 130
     except BrokenPipeError:
-        # Python would write what is left when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except (GpukernError, MemoryError, OSError, UnicodeError) as error:
         print(f"gpukern: {str(error) or 'out of memory'}", file=sys.stderr)
