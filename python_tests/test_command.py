@@ -93,11 +93,6 @@ COMPLETE = {
             "CUDA_VISIBLE_DEVICES",
         ),
         ({"nvrtc": {"version": None, "reason": "because"}}, "NVRTC", "gpukern[nvrtc]"),
-        (
-            {"cache": {"directory": None, "reason": "because"}},
-            "cache on disk",
-            "GPUKERN_CACHE_DIR",
-        ),
     ],
 )
 def test_what_is_missing_and_how_to_get_it(change, what, how):
@@ -106,6 +101,31 @@ def test_what_is_missing_and_how_to_get_it(change, what, how):
     assert found["what"] == what
     assert found["why"] == "because"
     assert how in found["how"]
+
+
+def test_a_cache_on_disk_is_missing_or_has_a_wrong_limit():
+    (found,) = info.missing({**COMPLETE, "cache": {"directory": None}})
+    assert (found["what"], found["why"]) == ("cache on disk", "programs are cached in memory only")
+    assert "GPUKERN_CACHE_DIR" in found["how"]
+    printed = run("info", GPUKERN_CACHE_LIMIT="much")
+    wrong = "Compiled programs: GPUKERN_CACHE_LIMIT must be a number of bytes, got much\n"
+    assert printed.returncode == 0
+    assert wrong in printed.stdout
+    assert "No cache on disk" not in printed.stdout
+
+
+def test_info_prints_names_that_the_output_cannot_encode(tmp_path):
+    folder = tmp_path / "\u00e9"
+    folder.mkdir(mode=0o700)
+    for encoding, name in (("ascii", "/\\xe9, at most"), ("utf-8", "/\u00e9, at most")):
+        printed = subprocess.run(
+            [*MODULE, "info"],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "GPUKERN_CACHE_DIR": str(folder), "PYTHONIOENCODING": encoding},
+        )
+        assert (printed.returncode, printed.stderr) == (0, b"")
+        assert name.encode() in printed.stdout
 
 
 def test_info_names_what_is_missing():

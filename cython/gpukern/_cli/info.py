@@ -5,6 +5,7 @@
 
 import json
 import os
+import sys
 
 from gpukern._runtime.info import info
 
@@ -26,9 +27,9 @@ def missing(found):
         add("GPU", cuda["reason"], "see what nvidia-smi prints, and $CUDA_VISIBLE_DEVICES")
     if not nvrtc["version"]:
         add("NVRTC", nvrtc["reason"], "pip install 'gpukern[nvrtc]'")
-    if not cache["directory"]:
-        why = cache.get("reason", "programs are cached in memory only")
-        add("cache on disk", why, "set $GPUKERN_CACHE_DIR to a directory that is yours alone")
+    if not cache["directory"] and "reason" not in cache:
+        how = "set $GPUKERN_CACHE_DIR to a directory that is yours alone"
+        add("cache on disk", "programs are cached in memory only", how)
     return listed
 
 
@@ -59,8 +60,8 @@ def lines(found):
         )
     if nvrtc["version"]:
         yield f"NVRTC: {nvrtc['version']}, {nvrtc['path']}"
-    if cache["directory"]:
-        yield f"Compiled programs: {usage(cache)}"
+    if cache["directory"] or "reason" in cache:
+        yield f"Compiled programs: {cache.get('reason') or usage(cache)}"
     default = found["default_device"]
     if default in ("cpu", "cuda"):
         yield f"Host arrays are computed on: {default} ({device_setting(default)})"
@@ -86,4 +87,5 @@ def print_info(as_json):
     if as_json:
         print(json.dumps({**found, "missing": missing(found)}, indent=2))
     else:
-        print(*lines(found), sep="\n")
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        print("\n".join(lines(found)).encode(encoding, "backslashreplace").decode(encoding))
