@@ -32,6 +32,22 @@ def test_an_item_of_a_table_of_items():
     assert gd.gather(da.arange(20, chunks=7), 13).compute(scheduler="sync") == 13
 
 
+@pytest.mark.parametrize("mode", ["wrap", "clip", "fill"])
+@pytest.mark.parametrize("shape", [(0, 0), (0, 2, 0), (3, 0), (0, 2)])
+def test_items_without_elements_of_an_empty_table(mode, shape):
+    table, index = np.zeros(shape, "f4"), np.array([[0, 7], [-5, 1]])
+    for given in (index, da.from_array(index)):
+        each = gd.gather(da.from_array(table), given, mode=mode)
+        if shape == (0, 2):
+            with pytest.raises(IndexError, match="out of bounds for axis 0 with size 0"):
+                each.compute()
+            continue
+        expected = gpukern.gather(table, index, mode=mode)
+        assert each.shape == expected.shape
+        assert each.compute().shape == expected.shape
+        assert each.dtype == expected.dtype
+
+
 def test_arguments_may_change_before_the_result_is_computed():
     table = da.arange(1.0, 11.0, chunks=5)
     index, item, fill, a = np.arange(3), np.array(1), np.array(4.0), np.array(2.0)

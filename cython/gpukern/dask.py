@@ -95,11 +95,13 @@ def gather(
         asked = index
     else:
         asked, parts = _divided(as_index("gather", index), starts)
+    chunks = asked.chunks + table.chunks[1:]
+    if mode != "raise" and 0 in trailing:  # nothing is moved, not even from an empty axis
+        return cast("da.Array", da.empty(asked.shape + trailing, dtype=table.dtype, chunks=chunks))
     name, zeros = f"gpukern-gather-{uuid.uuid4().hex}", (0,) * len(trailing)
     graph: dict[Any, Any] = {f"{name}-starts": starts}
     item = {"trailing": trailing, "dtype": table.dtype, "fill_value": fill_value}
-    row_bytes = math.prod(trailing) * table.dtype.itemsize
-    most = min(LEAST, GROUP_BYTES // max(row_bytes, 1))
+    most = min(LEAST, GROUP_BYTES // max(math.prod(trailing) * table.dtype.itemsize, 1))
     for number, group in enumerate(_groups(asked.chunks, most)):
         ranges = [parts.get(place, (0, len(starts) - 1)) for place in group]
         first, last = min(a for a, _ in ranges), max(b for _, b in ranges)
@@ -119,7 +121,6 @@ def gather(
             graph[(name, *place, *zeros)] = (operator.getitem, done, i)
     inputs: list[Any] = [table, asked]  # Dask does not declare its arrays as collections
     whole = HighLevelGraph.from_collections(name, graph, dependencies=inputs)
-    chunks = (*asked.chunks, *((size,) for size in trailing))
     return da.Array(whole, name, chunks, dtype=table.dtype)
 
 
@@ -252,8 +253,7 @@ def _serve(table: npt.NDArray[Any], rows: npt.NDArray[Any], count: int) -> npt.N
     _require_shape("a chunk of table", (count, *table.shape[1:]), table)
     if len(rows) == 0:  # of an empty chunk, too
         return np.empty((0, *table.shape[1:]), table.dtype)
-    found: npt.NDArray[Any] = gpukern.gather(table, rows, mode="clip")
-    return found
+    return np.asarray(gpukern.gather(table, rows, mode="clip"))
 
 
 def _assemble(
