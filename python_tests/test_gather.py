@@ -263,6 +263,25 @@ def test_bfloat16_by_ml_dtypes(place):
     assert result.astype(float).tolist() == [9, 1, 2.5]
 
 
+@pytest.mark.parametrize("columns", [15, 142])
+def test_rows_that_repeat(place, rng, columns):
+    source = rng.integers(0, 99, (700, columns + 3)).astype("f4")
+    half = rng.integers(0, 700, 40_000)
+    half[rng.random(40_000) < 0.5] = 350
+    for index in (np.full(40_000, 350), np.sort(half), half, np.arange(40_000) % 700):
+        for part in (source[:, :columns], source[:, 1:-2]):
+            result = gather(place.put(part), place.put(index), axis=0, **place.options)
+            assert place.take(result).tobytes() == part[index].tobytes()
+
+
+def test_axis_far_apart_and_columns_near(place, rng):
+    source = rng.integers(0, 99, (50_000, 12, 6)).astype("f4").transpose(2, 0, 1)
+    index = rng.integers(0, 50_000, 1500)
+    for part in (source, source[:, :, 1:], source[:, :, ::-1]):
+        result = gather(place.put(part), place.put(index), axis=1, **place.options)
+        assert np.array_equal(place.take(result), np.take(part, index, axis=1))
+
+
 def test_any_strides(rng):
     base = rng.random((20, 30))
     records = np.zeros(20, "u1,f8")

@@ -23,9 +23,19 @@ __device__ inline const std::byte* word_of(const std::byte* address) {
 }
 
 /// Copies the aligned word at `from` to shared memory; of a word at the edge of `memory` only the
-/// bytes that belong to it. wait_for_copies() and a barrier complete it.
-__device__ inline void copy_word_async(uint4* to, const std::byte* from, const ByteRange& memory) {
+/// bytes that belong to it. wait_for_copies() and a barrier complete it. `is_repeated` tells that
+/// other thread blocks read it, too: the L2 cache would serve them one by one, so it is kept in the
+/// L1 cache, which other words pass by.
+__device__ inline void copy_word_async(uint4* to, const std::byte* from, const ByteRange& memory,
+                                       bool is_repeated = false) {
   if (from >= memory.begin && from + 16 <= memory.end) {
+#if __CUDA_ARCH__ >= 800
+    if (is_repeated) {
+      const auto shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
+      return;
+    }
+#endif
     __pipeline_memcpy_async(to, from, 16);
     return;
   }

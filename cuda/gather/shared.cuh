@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "cuda/common/warp.cuh"
 #include "cuda/gather/shared_words.cuh"
 
 namespace gpukern::gpu {
@@ -71,7 +72,14 @@ struct SharedTile {
       part[p] = locate(p, args.count.advance(outer, p));
   }
 
+  /// Whether two neighbours of the first parts are of one row. All threads call this.
+  __device__ bool repeats_rows() const {
+    const int p = 1 + static_cast<int>(threadIdx.x) % kWarp;
+    return __any_sync(kAllLanes, p + 1 < parts && part[p].word == part[p + 1].word) != 0;
+  }
+
   __device__ void copy() const {
+    const bool is_repeated = repeats_rows();
     for (auto at = args.words.advance({0, 0}, threadIdx.x); at.quotient < parts;
          at = args.words.advance(at, blockDim.x)) {
       const auto p = static_cast<int>(at.quotient);
@@ -86,7 +94,7 @@ struct SharedTile {
       else if (fill.data != nullptr && word >= fill.data && word < fill.data + args.item)
         *to = *reinterpret_cast<const uint4*>(word);
       else
-        copy_word_async(to, word, args.memory);
+        copy_word_async(to, word, args.memory, is_repeated);
     }
     wait_for_copies();
   }
