@@ -87,18 +87,17 @@ std::int64_t distance(std::int64_t stride) { return stride < 0 ? -stride : strid
 
 /// Where neighbouring columns are nearer in the source than positions on the axis, a strip reads a
 /// part of each row of the source: a number of columns whose parts stay in the L2 cache, but whole
-/// sectors.
-std::int64_t strip_columns(const GatherArgs& args, std::int64_t columns, std::int64_t column_stride,
-                           std::int64_t axis_stride) {
+/// sectors of source and out.
+std::int64_t strip_columns(const TileArgs& tiles, std::int64_t n) {
   constexpr std::int64_t kSector = 32;
   constexpr std::int64_t kMost = 256;
   constexpr std::int64_t kLongest = 1 << 30;  // the kernel counts the columns of a strip in 32 bits
-  const std::int64_t apart = distance(column_stride);
-  if (apart == 0 || apart >= distance(axis_stride)) return std::min(columns, kLongest);
+  const std::int64_t apart = distance(tiles.column[kSource]);
+  if (apart == 0 || apart >= distance(tiles.axis_stride)) return std::min(tiles.columns, kLongest);
+  const std::int64_t sector = std::min(apart, distance(tiles.column[kOut]));
   std::int64_t width = kMost;
-  while (width * apart > kSector && args.n * width * apart > device_facts().l2_bytes / 8)
-    width /= 2;
-  return std::min(width, columns);
+  while (width * sector > kSector && n * width * apart > device_facts().l2_bytes / 8) width /= 2;
+  return tiles.columns < 2 * width ? tiles.columns : width;
 }
 
 }  // namespace
@@ -120,8 +119,7 @@ void run_tiles(const GatherLaunch& call) {
   tiles.axis_stride = args.axis.ndim == 1 ? args.axis.stride[0][0] : 0;
   tiles.rows = extent[1];
   tiles.columns = extent[2];
-  tiles.strip_columns =
-      strip_columns(args, tiles.columns, tiles.column[kSource], tiles.axis_stride);
+  tiles.strip_columns = strip_columns(tiles, args.n);
   tiles.width = FastDivmod<std::int64_t>(tiles.strip_columns);
   const std::int64_t strips = ceil_divide(tiles.columns, tiles.strip_columns);
   const std::int64_t tiles_of_strip = ceil_divide(tiles.rows * tiles.strip_columns, kTileItems);
