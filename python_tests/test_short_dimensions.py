@@ -32,7 +32,7 @@ def layouts(rng, shape, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f2", "f8"])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", [*SHAPES, (90, 67, 2), (5, 40, 143), (3, 1061)], ids=str)
 def test_arithmetic(place, rng, shape, dtype):
     y = rng.integers(0, 30, shape).astype(dtype)
     z = rng.integers(0, 30, shape).astype(dtype)

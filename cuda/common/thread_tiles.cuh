@@ -52,7 +52,7 @@ struct TileOperand {
   TileAccess access;
 };
 
-/// A thread block has `1 << x_bits` threads side by side; its warps have `1 << lane_x_bits`. The
+/// A thread block has `threads`, `1 << x_bits` side by side; its warps have `1 << lane_x_bits`. The
 /// last operand is the output.
 template <int kOperands>
 struct ThreadTiles {
@@ -62,12 +62,14 @@ struct ThreadTiles {
   Loop<kOperands> outer;  ///< the other dimensions
   FastDivmod<std::int64_t> blocks_across;
   FastDivmod<std::int64_t> blocks_down;
+  int threads;
   int lane_x_bits;
   int x_bits;
   /// The elements of a thread are as far apart as the block has threads, so that those of
   /// neighbouring threads are neighbours: for an out whose rows are accessed by elements.
   bool interleaved;
-  bool staged;  ///< operands; `x_bits` and `lane_x_bits` are those of kStagedAcross
+  bool has_transposed;  ///< operands
+  bool staged;          ///< operands; `x_bits` and `lane_x_bits` are those of kStagedAcross
   std::int64_t blocks;
 };
 
@@ -91,7 +93,7 @@ __device__ TilePlace place_of(const ThreadTiles<kOperands>& tiles, std::int64_t 
                 (lane & ((1 << tiles.lane_x_bits) - 1));
   const int y = ((warp >> warp_x_bits) * (32 >> tiles.lane_x_bits)) + (lane >> tiles.lane_x_bits);
   const int across = 1 << tiles.x_bits;
-  const int down = kThreads >> tiles.x_bits;
+  const int down = tiles.threads >> tiles.x_bits;
   TilePlace place{};
   place.row_step = tiles.interleaved ? down : 1;
   place.column_step = tiles.interleaved ? across : 1;
@@ -197,15 +199,16 @@ class Tile {
     }
   }
 
-  /// Calls function(element of other, element of this one) for all.
-  template <class Function>
-  __device__ void update(const Tile& other, const Function& function) {
+  /// Calls function(elements of others..., element of this one) for all.
+  template <class Function, class... Tiles>
+  __device__ void update(const Function& function, const Tiles&... others) {
+    using Elements = Vector<T, kPerPart>;
 #pragma unroll
     for (int p = 0; p < kParts; ++p) {
-      const auto given = bits_as<Vector<T, kPerPart>>(other.part_[p]);
-      auto own = bits_as<Vector<T, kPerPart>>(part_[p]);
+      auto own = bits_as<Elements>(part_[p]);
 #pragma unroll
-      for (int i = 0; i < kPerPart; ++i) function(given.element[i], own.element[i]);
+      for (int i = 0; i < kPerPart; ++i)
+        function(bits_as<Elements>(others.part_[p]).element[i]..., own.element[i]);
       part_[p] = bits_as<Part>(own);
     }
   }

@@ -9,6 +9,7 @@
 #include <bit>
 
 #include "cuda/common/thread_tiles.cuh"
+#include "cuda/common/warp.cuh"
 
 namespace gpukern::gpu {
 
@@ -38,7 +39,7 @@ struct TileProblem {
   [[nodiscard]] bool has_short_rows() const {
     constexpr std::int64_t kShortest = 8;
     constexpr std::int64_t kShort = 64;
-    if (loop.ndim < 2) return false;
+    if (loop.ndim < 2) return true;
     const std::int64_t columns = loop.extent[innermost()];
     const bool is_short =
         columns < kShortest || (columns < kShort && columns * item % kWordBytes != 0);
@@ -106,6 +107,18 @@ inline int bits_for(std::int64_t threads, int most) {
   return std::min<int>(std::bit_width(static_cast<std::uint64_t>(threads - 1)), most);
 }
 
+/// Fewer bits, if rows of `across` tiles leave a large part of the threads without one.
+inline int fitting_bits(std::int64_t across, int bits) {
+  constexpr int kLeast = 4;
+  const auto threads = [across](int of) {
+    return ceil_divide(across, std::int64_t{1} << of) << of;
+  };
+  int best = bits;
+  for (int fewer = bits - 1; fewer >= kLeast; --fewer)
+    if (4 * threads(fewer) <= 3 * threads(best)) best = fewer;
+  return best;
+}
+
 template <class T, int kOperands>
 ThreadTiles<kOperands> tiles_of(const TileProblem<kOperands>& problem) {
   constexpr int kInputs = kOperands - 1;
@@ -129,10 +142,9 @@ ThreadTiles<kOperands> tiles_of(const TileProblem<kOperands>& problem) {
   const bool may_stage =
       kMayStage<T> && 2 * across >= kStagedAcross && 2 * tiles.rows >= kStagedRows<T>;
   tiles.interleaved = tiles.operand[kInputs].access != TileAccess::Row;
-  bool has_transposed = false;
   for (int k = 0; k < kInputs; ++k) {
     if (!problem.transposed(k, rows)) continue;
-    has_transposed = true;
+    tiles.has_transposed = true;
     const TileAccess access = tiles.operand[k].access;
     const bool by_elements =
         access == TileAccess::Element || (access == TileAccess::Column && tiles.interleaved);
@@ -148,12 +160,18 @@ ThreadTiles<kOperands> tiles_of(const TileProblem<kOperands>& problem) {
   }
   // With a transposed operand, a warp covers whole sectors of both, as far as it has rows.
   constexpr int kStagedBits = std::bit_width(kStagedAcross - 1U);
-  const int lane_y_bits = has_transposed ? bits_for(down, tiles.interleaved ? 2 : 3) : 0;
-  const int warp_x_bits = has_transposed && tiles.interleaved ? 1 : 3;
+  const int lane_y_bits = tiles.has_transposed ? bits_for(down, tiles.interleaved ? 2 : 3) : 0;
+  const int warp_x_bits = tiles.has_transposed && tiles.interleaved ? 1 : 3;
   tiles.lane_x_bits = tiles.staged ? kStagedBits : bits_for(across, 5 - lane_y_bits);
   tiles.x_bits = tiles.staged ? kStagedBits : bits_for(across, tiles.lane_x_bits + warp_x_bits);
+  if (!tiles.has_transposed) tiles.x_bits = fitting_bits(across, tiles.x_bits);
+  tiles.lane_x_bits = std::min(tiles.lane_x_bits, tiles.x_bits);
+  // Where the rows are few, a large block would have many threads without a tile.
+  tiles.threads = kThreads;
+  while (!tiles.staged && tiles.threads > kWarp && tiles.threads / 2 >> tiles.x_bits >= down)
+    tiles.threads /= 2;
   const std::int64_t blocks_across = ceil_divide(across, std::int64_t{1} << tiles.x_bits);
-  const std::int64_t blocks_down = ceil_divide(down, std::int64_t{kThreads >> tiles.x_bits});
+  const std::int64_t blocks_down = ceil_divide(down, std::int64_t{tiles.threads >> tiles.x_bits});
   tiles.blocks_across = FastDivmod<std::int64_t>(blocks_across);
   tiles.blocks_down = FastDivmod<std::int64_t>(blocks_down);
   tiles.blocks = blocks_across * blocks_down * tiles.outer.count();

@@ -48,7 +48,7 @@ void copy_tiles(const TileProblem<2>& problem, cudaStream_t stream) {
       const ThreadTiles<2> tiles = tiles_of<T>(part);
       const auto kernel =
           tiles.staged ? copy_tiles_kernel<T, kMayStage<T>> : copy_tiles_kernel<T, false>;
-      launch(kernel, tiles.blocks, stream, tiles);
+      launch(kernel, {tiles.blocks, tiles.threads}, stream, tiles);
     });
   });
 }

@@ -8,6 +8,7 @@
 
 #include "cuda/runtime/kernels.hpp"
 #include "cuda/saxpy/axpby.cuh"
+#include "cuda/saxpy/axpby_tiles.hpp"
 #include "cuda/saxpy/axpby_words.hpp"
 
 namespace gpukern::gpu {
@@ -61,17 +62,30 @@ template <class Compute>
 LineProblem<Compute> line_problem(const AxpbyArgs& args, int line) {
   LineProblem<Compute> problem;
   const int innermost = args.loop.ndim - 1;
-  for (int k = 0; k <= kPosition; ++k) problem.column_stride[k] = args.loop.stride[k][innermost];
+  for (int k = 0; k <= kPosition; ++k)
+    problem.column_stride[k] = problem.element_stride[k] = args.loop.stride[k][innermost];
   for (int k = 0; k <= kResult; ++k) {
     const AxpbyArgs::Operand& of = args.operand[static_cast<std::size_t>(k)];
     problem.operand[k] = {of.data, static_cast<Compute>(of.value), access_of(args, k, line),
                           of.type};
   }
   problem.columns = args.loop.extent[innermost];
+  problem.line_columns = line;
+  problem.between_bits = 0;
   problem.first = args.first;
   problem.seed = args.seed;
   problem.stochastic = args.stochastic;
   return problem;
+}
+
+/// Makes lines of elements that are as far apart as a tile has threads side by side.
+template <class Compute>
+void interleave(LineProblem<Compute>& problem) {
+  problem.line_columns = 1;
+  problem.between_bits = problem.x_bits;
+  for (auto& stride : problem.element_stride) stride <<= problem.x_bits;
+  for (auto& operand : problem.operand)
+    if (operand.access == LineAccess::Line) operand.access = LineAccess::Elements;
 }
 
 /// Rows of which a tile has several in each dimension, and most of its threads none.
@@ -125,6 +139,8 @@ void launch_lines(const AxpbyArgs& args, cudaStream_t stream) {
   problem.x_bits = transposed_dimension(args) >= 0
                        ? kTransposedBits
                        : std::min<int>(std::bit_width(static_cast<std::uint64_t>(lines - 1)), most);
+  // Random bits are drawn for adjacent elements.
+  if (problem.operand[kResult].access != LineAccess::Line && !args.stochastic) interleave(problem);
   const std::int64_t tile_columns = std::int64_t{kCount} << problem.x_bits;
   const std::int64_t tile_rows = kThreads >> problem.x_bits;
   const std::int64_t tiles = ceil_divide(problem.columns, tile_columns) *
@@ -156,7 +172,7 @@ void axpby(const AxpbyArgs& args, cudaStream_t stream) {
     line.loop.push(1, {});
     return axpby(line, stream);
   }
-  if (axpby_words(args, stream)) return;
+  if (axpby_words(args, stream) || axpby_tiles(args, stream)) return;
   if (has_short_lines(args.loop) && (args.is_wide() ? run_short_lines<double>(args, stream)
                                                     : run_short_lines<float>(args, stream)))
     return;

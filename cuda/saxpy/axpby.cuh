@@ -38,9 +38,11 @@ struct LineOperand {
 template <class Compute>
 struct LineProblem {
   LineOperand<Compute> operand[5];
-  // Strides of AxpbyArgs::loop, in the innermost dimension and in that of the rows.
+  // Strides of AxpbyArgs::loop, in the innermost dimension and in that of the rows; between the
+  // elements of a line.
   std::int64_t column_stride[kPosition + 1];
   std::int64_t row_stride[kPosition + 1];
+  std::int64_t element_stride[kPosition + 1];
   std::int64_t columns;
   std::int64_t rows;
   std::int64_t block_columns;
@@ -49,6 +51,8 @@ struct LineProblem {
   int tile_columns;                         ///< the same in columns and
   int tile_rows;                            ///< in rows
   int tiles;                                ///< of a block, at most
+  int line_columns;                         ///< from one line to the next
+  int between_bits;                         ///< elements of a line are `1 << between_bits` apart
   Loop<kPosition + 1> outer;                ///< the other dimensions
   FastDivmod<std::int64_t> blocks_across;
   FastDivmod<std::int64_t> blocks_down;
@@ -58,7 +62,7 @@ struct LineProblem {
   bool stochastic;
 };
 
-/// The elements of a line, in registers.
+/// The elements of a line, in registers. They are adjacent, or those of neighbouring threads are.
 template <class Compute, int kCount>
 using Line = Vector<Compute, kCount>;
 
@@ -202,7 +206,7 @@ __device__ void store_line(const LineProblem<Compute>& problem, std::int64_t off
                            std::int64_t position, const Line<Compute, kCount>& line) {
   const LineOperand<Compute>& of = problem.operand[kResult];
   std::byte* const to = of.data + offset;
-  const std::int64_t step = problem.column_stride[kResult];
+  const std::int64_t step = problem.element_stride[kResult];
   const auto nearest = [](Compute value, int, auto& element) { narrow(value, element); };
   if constexpr (sizeof(Compute) == 4) {
     if (problem.stochastic) {
@@ -210,7 +214,7 @@ __device__ void store_line(const LineProblem<Compute>& problem, std::int64_t off
       RandomBlock block{};
       return store_elements<BFloat16>(
           of.access, to, step, length, line, [&](float value, int i, auto& element) {
-            const std::int64_t at = position + i * problem.column_stride[kPosition];
+            const std::int64_t at = position + i * problem.element_stride[kPosition];
             if (at / kRandomGroup != group) {
               group = at / kRandomGroup;
               block = random_block(problem.seed, static_cast<std::uint64_t>(group));
@@ -238,7 +242,7 @@ __device__ void compute_line(const LineProblem<Compute>& problem,
   LineBits<Compute, kCount> bits[kResult];
 #pragma unroll
   for (int k = 0; k < kResult; ++k)
-    load_line(problem.operand[k], at[k], problem.column_stride[k], length, bits[k]);
+    load_line(problem.operand[k], at[k], problem.element_stride[k], length, bits[k]);
   const auto line = [&](int k) { return widened(problem.operand[k], length, bits[k]); };
   const Line<Compute, kCount> b = line(kFactorOfY);
   Line<Compute, kCount> sum = line(kY);
@@ -263,7 +267,8 @@ __global__ void __launch_bounds__(kThreads,
   const auto down = problem.blocks_down.divmod(across.quotient);
   const int x = static_cast<int>(threadIdx.x) & ((1 << problem.x_bits) - 1);
   const int y = static_cast<int>(threadIdx.x) >> problem.x_bits;
-  std::int64_t column = across.remainder * problem.block_columns + std::int64_t{x} * kCount;
+  std::int64_t column =
+      across.remainder * problem.block_columns + std::int64_t{x} * problem.line_columns;
   std::int64_t row = down.remainder * problem.block_rows + y;
   std::int64_t at[kPosition + 1];
   unravel(problem.outer, static_cast<std::uint32_t>(down.quotient), at);
@@ -274,7 +279,8 @@ __global__ void __launch_bounds__(kThreads,
   for (int tile = 0; tile < problem.tiles; ++tile) {
     const std::int64_t left = problem.columns - column;
     if (left <= 0 || row >= problem.rows) return;
-    compute_line<Compute, kCount>(problem, at, static_cast<int>(min(left, std::int64_t{kCount})));
+    const std::int64_t length = (left - 1 >> problem.between_bits) + 1;
+    compute_line<Compute, kCount>(problem, at, static_cast<int>(min(length, std::int64_t{kCount})));
     column += problem.tile_columns;
     row += problem.tile_rows;
 #pragma unroll

@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(kThreads, resident_blocks(kTileBlocks<T, kStag
   TileWork<T, 3, kStaged> work(tiles);
   Tile<T> tile[2];
   if (!work.load(tile)) return;
-  tile[1].update(tile[0], [a](T x, T& y) { multiply_add(a, x, y, y); });
+  tile[1].update([a](T x, T& y) { multiply_add(a, x, y, y); }, tile[0]);
   work.store(tile[1]);
 }
 
@@ -82,7 +82,7 @@ void saxpy_strided(const SaxpyArgs& args, cudaStream_t stream) {
       const ThreadTiles<3> tiles = tiles_of<T>(part);
       const auto kernel =
           tiles.staged ? saxpy_tiles_kernel<T, kMayStage<T>> : saxpy_tiles_kernel<T, false>;
-      launch(kernel, tiles.blocks, stream, tiles, a);
+      launch(kernel, {tiles.blocks, tiles.threads}, stream, tiles, a);
     });
   });
 }
