@@ -70,6 +70,9 @@ TEST_P(ScatterDuplicatesTest, EveryReduction) {
                                                  {3000, 32768, 1},
                                                  {3000, 98303, 2},
                                                  {3000, 98304, 2},
+                                                 {3, 300, 601},
+                                                 {2, 1024, 100},
+                                                 {9, 1024, 130},
                                                  {20, 3000, 17},
                                                  {20, 8192, 32},
                                                  {20, 8193, 32},
@@ -88,6 +91,15 @@ TEST_P(ScatterDuplicatesTest, KeysOfOneThreadBlock) {
   for (const gpukern_reduce reduce : kReductions)
     for (const std::int64_t count : {1200, 16384})
       check_pattern(multiples, kFloat32, 24000, count, 1, reduce);
+}
+
+/// On a GPU, a table has the last update of each key.
+TEST_P(ScatterDuplicatesTest, PutsOfManyUpdates) {
+  for (const auto& [name, pattern] : kPatterns) {
+    SCOPED_TRACE(name);
+    check_pattern(pattern, kFloat32, 3000, 70001, 1, GPUKERN_REDUCE_NONE);
+    check_pattern(pattern, kReducedDtypes[0], 90000, 150001, 1, GPUKERN_REDUCE_NONE);
+  }
 }
 
 /// GPUs combine them by atomic operations: to few elements in shared memory first.

@@ -13,12 +13,13 @@ namespace gpukern::gpu {
 namespace {
 
 constexpr int kBlock = static_cast<int>(kBlockValues);
-/// Columns that are joined at a time.
+/// A key with more updates is long: all threads load its values, since one would wait for each few.
+constexpr int kMostOfGroup = 63;
+/// Columns of a long key that are combined at a time, and the most values in shared memory.
 template <class A>
 constexpr int kMostWidth = 256 / static_cast<int>(sizeof(A));
-/// The blocks of a single value's key that are loaded at a time.
 template <class A>
-constexpr int kLoadedBlocks = 16384 / static_cast<int>(kBlock * sizeof(A));
+constexpr int kStagedValues = 32768 / static_cast<int>(sizeof(A));
 
 /// Values, or vectors of them, that a thread has in flight.
 template <int kCount>
@@ -41,103 +42,106 @@ __global__ void __launch_bounds__(kFewThreads)
                     threads);
 }
 
-/// Where a block begins among the `count` updates of a key, whose first value is the element.
-__device__ int begin_of(int block, int count) { return min(max(block * kBlock - 1, 0), count); }
-
-/// In shared memory: the keys with several blocks of values, and what is combined of one.
+/// In shared memory: the long keys, and what is combined of one. All columns are those of a part of
+/// `width`, a power of two.
 template <class A>
-class LongOnes {
+class LongSums {
  public:
   int* number;
-  int* first;       ///< entry of each
-  int width;        ///< of rows: columns at a time
-  A* combined;      ///< by block and column
-  int most_loaded;  ///< blocks of a key's single values at a time
-  A* value;
+  int* first;  ///< entry of each
+  int width;
+  A* combined;  ///< by block of values and column
+  A* staged;
 
-  GPUKERN_HOST_DEVICE LongOnes(SharedLayout& layout, int count, int row_width, bool is_single)
+  GPUKERN_HOST_DEVICE LongSums(SharedLayout& layout, int count, int row_width)
       : number(layout.take<int>(1)),
-        first(layout.take<int>(count / kBlock)),
+        first(layout.take<int>(count / (kMostOfGroup + 1))),
         width(row_width),
         combined(layout.take<A>((count / kBlock + 1) * width)),
-        most_loaded(count / kBlock < kLoadedBlocks<A> ? count / kBlock + 1 : kLoadedBlocks<A>),
-        value(layout.take<A>(is_single && count >= kBlock ? place_of(most_loaded * kBlock) : 0)) {}
-
-  /// Combines the blocks of single values: all threads load them, and a few combine.
-  template <class T>
-  __device__ void combine_single(const UpdateNumbers& updates, int count,
-                                 const UpdateValues& values, A element, bool aligned,
-                                 const CompactReduction& reduction) const {
-    const auto thread = static_cast<int>(threadIdx.x);
-    const int blocks = count / kBlock + 1;
-    for (int b = 0; b < blocks; b += most_loaded) {
-      const int begin = begin_of(b, count);
-      const int end = begin_of(b + most_loaded, count);
-      const auto keep = [&](int i, const std::byte* from, bool is_aligned) {
-        value[place_of(i + 1 - b * kBlock)] = widened(load_element<T>(from, is_aligned));
-      };
-      if (aligned && values.updates.is_regular()) {
-        const std::int64_t step = values.updates.step(0);
-#pragma unroll 8
-        for (int i = begin + thread; i < end; i += kFewThreads)
-          keep(i, values.values + static_cast<std::int64_t>(updates[i]) * step, true);
-      } else {
-#pragma unroll 1
-        for (int i = begin + thread; i < end; i += kFewThreads)
-          keep(i, values.at(updates[i]), aligned);
-      }
-      __syncthreads();
-      const int own = b + thread;
-      if (thread < most_loaded && own < blocks) {
-        // The element is the first value of the first block.
-        const A* const at = value + place_of(thread * kBlock);
-        const A sum = own == 0 ? element : *at;
-        combined[own] = combine_values(reduction, sum, min(kBlock, count + 1 - own * kBlock) - 1,
-                                       [&](int v) { return at[1 + v]; });
-      }
-      __syncthreads();
-    }
-  }
-
- private:
-  /// Blocks are apart, so that those who combine them access other banks.
-  [[nodiscard]] static GPUKERN_HOST_DEVICE int place_of(int i) { return i + i / kBlock; }
+        staged(layout.take<A>(count > kMostOfGroup ? kStagedValues<A> + kFewThreads : 0)) {}
 };
 
-/// By a thread block: combines the blocks of values of a key and joins them.
+/// By a thread block: combines the values of a long key, whose first one is the element. Each
+/// thread has a block of values of a column. Where there are few of these, all threads load values
+/// to shared memory first, parts of several blocks at a time.
 template <class T, int kCount, bool kAny>
 __device__ void combine_long(const Entries& entries, int first, const UpdateValues& values,
                              std::byte* row, const UpdateColumns<kCount, kAny>& columns,
                              const CompactReduction& reduction,
-                             const LongOnes<Accumulator<T>>& long_ones) {
+                             const LongSums<Accumulator<T>>& sums) {
   using A = Accumulator<T>;
-  const int number = entries.count_from(first);
-  const int blocks = number / kBlock + 1;
-  const int width = long_ones.width;
+  constexpr int kTogether = 8;
+  const UpdateNumbers updates{entries.entry + first};
+  const int number = entries.count_from(first) + 1;
+  const int blocks = (number + kBlock - 1) / kBlock;
+  const int width = sums.width;
   const int own = static_cast<int>(threadIdx.x) % width;
-  A* const combined = long_ones.combined;
-  const bool is_single = columns.count == 1;
-  if (is_single)
-    long_ones.template combine_single<T>(UpdateNumbers{entries.entry + first}, number, values,
-                                         widened(load_element<T>(row, columns.is_aligned())),
-                                         columns.is_aligned(), reduction);
+  const int group = static_cast<int>(threadIdx.x) / width;
+  const int groups = kFewThreads / width;
+  int together = 1;  // blocks
+  while (together < blocks && together < groups) together *= 2;
+  const bool is_staged = columns.is_aligned() && values.updates.is_regular() &&
+                         (blocks < 4 || blocks * width < kFewThreads / 4);
+  const int part_bits = __ffs(min(kStagedValues<A> / (width * together), kBlock)) - 1;
+  const int part = 1 << part_bits;
+  const int pitch = part * width + 1;  // no bank conflicts
+  const std::int64_t step = values.updates.step(0);
   for (std::int64_t begin = columns.begin(); begin < columns.end(); begin += width) {
-    const std::int64_t column = begin + own;
-    const bool active = column < columns.end();
-    for (int b = static_cast<int>(threadIdx.x) / width; !is_single && active && b < blocks;
-         b += kFewThreads / width) {
+    const bool active = begin + own < columns.end();
+    const ColumnOffsets column = columns.at(min(begin + own, columns.end() - 1));
+    for (int block = group; !is_staged && active && block < blocks; block += groups) {
+      // The element is the first value of the first block.
+      const auto begin_of = [number](int of) { return min(max(of * kBlock - 1, 0), number - 1); };
       A sum[1];
-      combine_columns<T, kInFlight<1>>(columns.only(column), b == 0 ? row : nullptr, values,
-                                       UpdateNumbers{entries.entry + first + begin_of(b, number)},
-                                       begin_of(b + 1, number) - begin_of(b, number), reduction,
-                                       sum);
-      combined[b * width + own] = sum[0];
+      combine_columns<T, kInFlight<1>>(columns.only(begin + own), block == 0 ? row : nullptr,
+                                       values, UpdateNumbers{updates.entry + begin_of(block)},
+                                       begin_of(block + 1) - begin_of(block), reduction, sum);
+      sums.combined[block * width + own] = sum[0];
+    }
+    for (int block = 0; is_staged && block < blocks; block += together) {
+      A sum{};
+      for (int in_block = 0; in_block < kBlock && block * kBlock + in_block < number;
+           in_block += part) {
+#pragma unroll 1
+        for (int r = group; r < together * part; r += groups * kTogether) {
+          T loaded[kTogether];
+#pragma unroll
+          for (int k = 0; k < kTogether; ++k) {
+            const int at = r + k * groups;
+            const int value =
+                min((block + (at >> part_bits)) * kBlock + in_block + (at & part - 1), number - 1);
+            const std::byte* const from =
+                value == 0 ? row + column.to
+                           : values.values + (static_cast<std::int64_t>(updates[value - 1]) * step +
+                                              column.from);
+            loaded[k] = *reinterpret_cast<const T*>(from);
+          }
+#pragma unroll
+          for (int k = 0; k < kTogether; ++k) {
+            const int at = r + k * groups;
+            if (at < together * part)
+              sums.staged[(at >> part_bits) * pitch + (at & part - 1) * width + own] =
+                  widened(loaded[k]);
+          }
+        }
+        __syncthreads();
+        const int left = min(number - (block + group) * kBlock - in_block, part);
+        if (active && group < together && left > 0) {
+          const A* const value = sums.staged + group * pitch + own;
+          const int begins = in_block == 0 ? 1 : 0;
+          if (begins != 0) sum = *value;
+          sum = combine_values(reduction, sum, left - begins,
+                               [&](int v) { return value[(begins + v) * width]; });
+          sums.combined[(block + group) * width + own] = sum;
+        }
+        __syncthreads();
+      }
     }
     __syncthreads();
-    if (active && static_cast<int>(threadIdx.x) < width) {
-      const A sum[1] = {join_blocks<A>([&](std::int64_t b) { return combined[b * width + own]; }, 0,
-                                       blocks, reduction)};
-      columns.only(column).template store<T>(row, reduction.reduce, number + 1, sum);
+    if (active && group == 0) {
+      const A sum[1] = {join_blocks<A>(
+          [&](std::int64_t b) { return sums.combined[b * width + own]; }, 0, blocks, reduction)};
+      columns.only(begin + own).template store<T>(row, reduction.reduce, number, sum);
     }
     __syncthreads();
   }
@@ -155,14 +159,14 @@ __global__ void __launch_bounds__(kFewThreads, resident_blocks(sizeof(T) > 8 ? 1
   extern __shared__ __align__(16) std::byte memory[];
   SharedLayout layout(memory);
   Entries entries(layout, count);
-  const LongOnes<A> long_ones(layout, count, width, columns.count == 1);
-  if (threadIdx.x == 0) *long_ones.number = 0;
+  const LongSums<A> long_sums(layout, count, width);
+  if (threadIdx.x == 0) *long_sums.number = 0;
   entries.load(key_of);
   for (int at = threads.in_block(); at < entries.number; at += kFewThreads >> threads.bits) {
     if (!entries.is_first(at)) continue;
     const int number = entries.count_from(at);
-    if (number >= kBlock) {
-      if (threads.lane() == 0) long_ones.first[atomicAdd(long_ones.number, 1)] = at;
+    if (number > kMostOfGroup) {
+      if (threads.lane() == 0) long_sums.first[atomicAdd(long_sums.number, 1)] = at;
       continue;
     }
     std::byte* const row = elements.at(entries.key(at));
@@ -174,9 +178,9 @@ __global__ void __launch_bounds__(kFewThreads, resident_blocks(sizeof(T) > 8 ? 1
     });
   }
   __syncthreads();
-  for (int k = 0; k < *long_ones.number; ++k)
-    combine_long<T>(entries, long_ones.first[k], values,
-                    elements.at(entries.key(long_ones.first[k])), columns, reduction, long_ones);
+  for (int k = 0; k < *long_sums.number; ++k)
+    combine_long<T>(entries, long_sums.first[k], values,
+                    elements.at(entries.key(long_sums.first[k])), columns, reduction, long_sums);
 }
 
 /// Of fewer updates than a block has warps, each has several.
@@ -185,21 +189,28 @@ ThreadGroups few_groups(const ScatterCall& call, std::int64_t accesses) {
   return groups_of(accesses, 1, std::max<std::uint64_t>(32, kFewThreads / updates));
 }
 
-/// Each block reads all indices: too many blocks would read more of them than values.
-Grid few_grid(const ScatterCall& call, const ThreadGroups& threads, std::size_t bytes) {
+/// Each block reads all indices: too many blocks would read more of them than values. Columns are
+/// divided first, since few keys may have all updates.
+template <int kCount, bool kAny>
+Grid few_grid(const ScatterCall& call, UpdateColumns<kCount, kAny>& columns,
+              const ThreadGroups& threads, std::size_t bytes) {
   constexpr int kLeastLanes = 16;
+  const std::int64_t resident = 2 * device_facts().multiprocessors;
+  const std::int64_t together = std::int64_t{threads.lanes()} * kCount;
+  const std::int64_t parts = std::clamp<std::int64_t>(columns.count / together, 1, resident);
+  const std::int64_t most = std::max<std::int64_t>(resident / (parts + 1), 1);
   const std::int64_t wanted =
       ceil_divide(call.count * std::max(threads.lanes(), kLeastLanes), kFewThreads);
-  return {.blocks = std::min<std::int64_t>(wanted, device_facts().multiprocessors),
-          .threads = kFewThreads,
-          .shared_bytes = bytes};
+  return divide_columns(
+      columns, parts, together,
+      {.blocks = std::min(wanted, most), .threads = kFewThreads, .shared_bytes = bytes});
 }
 
 template <class A>
-std::size_t shared_bytes(int count, int width, bool is_single) {
+std::size_t shared_bytes(int count, int width) {
   SharedLayout layout;
   const Entries entries(layout, count);
-  const LongOnes<A> long_ones(layout, count, width, is_single);
+  const LongSums<A> long_sums(layout, count, width);
   return layout.bytes();
 }
 
@@ -210,8 +221,8 @@ void launch_combine(const ScatterCall& call) {
   const int width = join_width(call.columns, kMostWidth<Accumulator<T>>);
   auto columns = update_columns<kCount, kAny>(args.columns, is_aligned(args, alignof(T)));
   const auto count = static_cast<int>(call.count);
-  const std::size_t bytes = shared_bytes<Accumulator<T>>(count, width, call.columns == 1);
-  const Grid grid = divide_columns(columns, threads, few_grid(call, threads, bytes));
+  const std::size_t bytes = shared_bytes<Accumulator<T>>(count, width);
+  const Grid grid = few_grid(call, columns, threads, bytes);
   launch(combine_few_kernel<T, kCount, kAny>, grid, call.stream, key_of(args), update_values(args),
          target_elements(args), columns, count, threads, width,
          CompactReduction{reduction_of(args.reduce, args.dtype)});
@@ -231,8 +242,8 @@ bool has_few(const ScatterCall& call) {
     return false;
   using A = Complex<double>;  // the largest accumulator
   const auto most = static_cast<std::size_t>(device_facts().shared_bytes - kDeclaredSharedBytes);
-  return shared_bytes<A>(static_cast<int>(call.count), join_width(call.columns, kMostWidth<A>),
-                         call.columns == 1) <= most;
+  return shared_bytes<A>(static_cast<int>(call.count), join_width(call.columns, kMostWidth<A>)) <=
+         most;
 }
 
 void scatter_few(const ScatterCall& call) {
@@ -243,7 +254,7 @@ void scatter_few(const ScatterCall& call) {
     const ThreadGroups threads = few_groups(call, ceil_divide(columns.count, kWordsInFlight));
     SharedLayout layout;
     const Entries entries(layout, static_cast<int>(call.count));
-    const Grid grid = divide_columns(columns, threads, few_grid(call, threads, layout.bytes()));
+    const Grid grid = few_grid(call, columns, threads, layout.bytes());
     visit_word(words.bytes, [&](auto word) {
       launch(put_few_kernel<decltype(word)>, grid, call.stream, key_of(args), update_values(args),
              target_elements(args), columns, static_cast<int>(call.count), threads);

@@ -266,10 +266,11 @@ __global__ void __launch_bounds__(kLongThreads)
         finish(block, 0, sum);
       }
     } else {
-      for (std::int64_t work = threadIdx.x; work < (end_block - first_block) * columns.count;
+      const std::int64_t part = columns.end() - columns.begin();
+      for (std::int64_t work = threadIdx.x; work < (end_block - first_block) * part;
            work += kLongThreads) {
-        const int block = first_block + static_cast<int>(work / columns.count);
-        const std::int64_t column = work % columns.count;
+        const int block = first_block + static_cast<int>(work / part);
+        const std::int64_t column = columns.begin() + work % part;
         A sum[1];
         combine_columns<T, kLongInFlight>(columns.only(column), block == 0 ? row : nullptr, values,
                                           members.update + begin_of(block) - first,
@@ -279,13 +280,14 @@ __global__ void __launch_bounds__(kLongThreads)
     }
     __threadfence();
     __syncthreads();
-    if (threadIdx.x == 0) is_last = blocks > 1 && atomicAdd(&group.done, 1U) == group.tasks - 1;
+    if (threadIdx.x == 0)
+      is_last = blocks > 1 && atomicAdd(&group.done[blockIdx.y], 1U) == group.tasks - 1;
     __syncthreads();
     if (!is_last) continue;
     __threadfence();
-    for (std::int64_t begin = 0; begin < columns.count; begin += width) {
+    for (std::int64_t begin = columns.begin(); begin < columns.end(); begin += width) {
       const std::int64_t column = begin + threadIdx.x % width;
-      const bool active = column < columns.count;
+      const bool active = column < columns.end();
       const auto block = [&](std::int64_t b) { return own_blocks[b * columns.count + column]; };
       const A sum = join_by_threads<kLongThreads>(block, blocks, width, active, reduction, value);
       if (active && static_cast<int>(threadIdx.x) < width)
@@ -323,11 +325,16 @@ void launch_all(const ScatterCall& call, const Groups& groups, void* combined) {
     launch_combine<T, kCount, true>(call, groups);
   if (groups.most_long() == 0) return;
   launch(place_kernel, dependent(ceil_divide(call.count, kThreads)), call.stream, groups);
-  launch(combine_long_kernel<T>,
-         dependent(std::min(groups.most_long(), resident_grid()), kLongThreads), call.stream,
-         groups, update_values(args), target_elements(args),
-         update_columns<1, true>(args.columns, is_aligned(args, alignof(T))),
-         join_width(call.columns), CompactReduction{reduction_of(args.reduce, args.dtype)},
+  // One group may have all updates: its few tasks would not fill the GPU.
+  constexpr std::int64_t kPart = 128;
+  auto columns = update_columns<1, true>(args.columns, is_aligned(args, alignof(T)));
+  const Grid grid =
+      divide_columns(columns, std::clamp<std::int64_t>(call.columns / kPart, 1, kMostColumnParts),
+                     join_width(call.columns),
+                     dependent(std::min(groups.most_long(), resident_grid()), kLongThreads));
+  launch(combine_long_kernel<T>, grid, call.stream, groups, update_values(args),
+         target_elements(args), columns, join_width(call.columns),
+         CompactReduction{reduction_of(args.reduce, args.dtype)},
          static_cast<Accumulator<T>*>(combined));
 }
 
@@ -340,7 +347,7 @@ __device__ void Groups::add_long(std::uint32_t slot) const {
   long_groups[slot] = {.members = atomicAdd(&totals->members, number),
                        .blocks = atomicAdd(&totals->blocks, blocks),
                        .tasks = parts,
-                       .done = 0};
+                       .done = {}};
   const std::uint32_t first = atomicAdd(&totals->tasks, parts);
   for (std::uint32_t part = 0; part < parts; ++part)
     tasks[first + part] = {.slot = slot, .block = part * kTaskBlocks};

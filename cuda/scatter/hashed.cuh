@@ -14,6 +14,8 @@ namespace gpukern::gpu {
 /// The updates of a key are a group. With more of them than this it is long, and thread blocks
 /// combine it.
 inline constexpr int kMostShort = 32;
+/// Thread blocks that share the columns of a task.
+inline constexpr int kMostColumnParts = 8;
 
 struct Slot {
   unsigned long long key;  ///< one more than the key; 0: free
@@ -25,7 +27,7 @@ struct LongGroup {
   std::uint32_t members;  ///< where its updates begin
   std::uint32_t blocks;   ///< where its blocks of values begin
   std::uint32_t tasks;
-  std::uint32_t done;  ///< of the tasks
+  std::uint32_t done[kMostColumnParts];  ///< of the tasks, by part of the columns
 };
 
 /// A part of a long group that a thread block combines.

@@ -149,8 +149,18 @@ UpdateColumns<kCount, kAny> update_columns(const Loop<2>& columns, bool aligned)
   return {{LoopOffsets(columns), columns.count(), aligned}};
 }
 
-/// Divides the columns of each update among enough thread blocks to fill the GPU.
-/// Returns the grid of a kernel whose groups of threads visit them.
+/// Divides the columns of each update among up to `parts` thread blocks, each with a multiple of
+/// `together` columns. Returns the grid.
+template <int kCount, bool kAny>
+Grid divide_columns(UpdateColumns<kCount, kAny>& columns, std::int64_t parts, std::int64_t together,
+                    Grid grid) {
+  if (parts == 1) return grid;
+  columns.part = ceil_divide(ceil_divide(columns.count, parts), together) * together;
+  grid.parts = static_cast<int>(ceil_divide(columns.count, columns.part));
+  return grid;
+}
+
+/// The same for a kernel whose groups of threads visit them: enough parts to fill the GPU.
 template <int kCount, bool kAny>
 Grid divide_columns(UpdateColumns<kCount, kAny>& columns, const ThreadGroups& threads, Grid grid) {
   constexpr std::int64_t kLeastAccesses = 2;  // of a thread
@@ -159,10 +169,7 @@ Grid divide_columns(UpdateColumns<kCount, kAny>& columns, const ThreadGroups& th
   const std::int64_t wanted = resident_grid() * kThreads / (grid.blocks * grid.threads);
   const std::int64_t parts = std::clamp<std::int64_t>(
       std::min(wanted, columns.count / (together * kLeastAccesses)), 1, kMostParts);
-  if (parts == 1) return grid;
-  columns.part = ceil_divide(ceil_divide(columns.count, parts), together) * together;
-  grid.parts = static_cast<int>(ceil_divide(columns.count, columns.part));
-  return grid;
+  return divide_columns(columns, parts, together, grid);
 }
 
 }  // namespace gpukern::gpu
