@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "cuda/common/warp.cuh"
 #include "cuda/scatter/key_of.cuh"
 
 namespace gpukern::gpu {
@@ -9,8 +10,18 @@ namespace {
 /// Updates that a thread has in flight.
 constexpr int kInFlight = 4;
 
+/// Whether no higher lane has the same key. To compare all lanes takes long: only where neighbours
+/// are equal, as in sorted keys and those of which one is frequent. All threads of a warp call
+/// this.
+__device__ bool is_last_of_warp(std::int64_t key) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const std::int64_t next = __shfl_down_sync(kAllLanes, key, 1);
+  if (__any_sync(kAllLanes, lane + 1 < kWarp && next == key) == 0) return true;
+  return __match_any_sync(kAllLanes, static_cast<unsigned long long>(key)) >> lane == 1;
+}
+
 /// From the last update to the first one: most of the others of a key that repeats find a later
-/// update in the table, and spare the atomic operation.
+/// update in the table, and spare the atomic operation, as do all but the last one of a warp.
 __global__ void __launch_bounds__(kThreads)
     find_last_kernel(const __grid_constant__ KeyOf key_of, std::int64_t count,
                      std::uint32_t* last) {
@@ -24,7 +35,9 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int k = kInFlight - 1; k >= 0; --k) {
     const auto number = static_cast<std::uint32_t>(first + k * kThreads) + 1;
-    if (key[k] >= 0 && found[k] < number) atomicMax(last + key[k], number);
+    const bool is_later = key[k] >= 0 && found[k] < number;
+    if (__any_sync(kAllLanes, is_later) != 0 && is_last_of_warp(key[k]) && is_later)
+      atomicMax(last + key[k], number);
   }
 }
 
