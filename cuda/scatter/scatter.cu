@@ -208,7 +208,7 @@ enum class Way {
 /// Up to here, atomic operations are faster than sorting, unless few rows have most updates.
 constexpr std::int64_t kAtomicRowsTo = 1 << 18;
 /// Up to here, and to a target that stays in the cache, those of single values are faster.
-constexpr std::int64_t kAtomicTo = 1 << 20;
+constexpr std::int64_t kAtomicTo = 1 << 23;
 
 /// Whether random accesses to an array find it in the L2 cache, beside what else passes through it.
 bool stays_cached(std::int64_t bytes) { return bytes <= device_facts().l2_bytes / 2; }
