@@ -269,9 +269,23 @@ def test_rows_that_repeat(place, rng, columns):
     half = rng.integers(0, 700, 40_000)
     half[rng.random(40_000) < 0.5] = 350
     for index in (np.full(40_000, 350), np.sort(half), half, np.arange(40_000) % 700):
-        for part in (source[:, :columns], source[:, 1:-2]):
+        for part in (source[:, :-3], source[:, 1:], source[:, ::-2], np.asfortranarray(source)):
             result = gather(place.put(part), place.put(index), axis=0, **place.options)
             assert place.take(result).tobytes() == part[index].tobytes()
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip", "fill"])
+def test_rows_that_repeat_in_every_mode(rng, mode):
+    source = rng.integers(0, 99, (24, 5, 40)).astype("i8").transpose(1, 2, 0)
+    index = rng.integers(-5, 5, (7, 30)) if mode == "raise" else rng.integers(-9, 9, (7, 30))
+    for part in (source[0], source[:, 0], source):
+        n = len(part)
+        if mode == "fill":
+            inside = (index >= -n) & (index < n)
+            expected = np.where(inside[(..., *[None] * (part.ndim - 1))], part[index % n], 3)
+        else:
+            expected = np.take(part, index, axis=0, mode=mode)
+        assert np.array_equal(gather(part, index, axis=0, mode=mode, fill_value=3), expected)
 
 
 def test_axis_far_apart_and_columns_near(place, rng):

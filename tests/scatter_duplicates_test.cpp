@@ -93,6 +93,17 @@ TEST_P(ScatterDuplicatesTest, KeysOfOneThreadBlock) {
       check_pattern(multiples, kFloat32, 24000, count, 1, reduce);
 }
 
+/// On the CPU, a hash table has the sums of keys with several blocks of values.
+TEST_P(ScatterDuplicatesTest, FewUpdatesOfALargeTarget) {
+  for (const auto& [name, pattern] : kPatterns)
+    for (const gpukern_reduce reduce : kReductions) {
+      SCOPED_TRACE(std::string(name) + ", reduce " + std::to_string(reduce));
+      check_pattern(pattern, kFloat32, 40000, 1000, 1, reduce);
+      check_pattern(pattern, kFloat32, 300000, 5000, 1, reduce);
+      check_pattern(pattern, kReducedDtypes[0], 50000, 5000, 3, reduce);
+    }
+}
+
 /// On a GPU, a table has the last update of each key.
 TEST_P(ScatterDuplicatesTest, PutsOfManyUpdates) {
   for (const auto& [name, pattern] : kPatterns) {

@@ -116,11 +116,45 @@ bool gather_packed(const GatherArgs& args, const Gather& gather) {
   return gather(packed);
 }
 
+/// The same of rows whose elements are not adjacent in the source.
+bool is_worth_packing_rows(const GatherArgs& args) {
+  const Loop<4>& loop = args.loop;
+  const int inner = loop.ndim - 1;
+  if (inner < 1 || args.axis.ndim != 1 || args.tuple != nullptr ||
+      args.mode == GPUKERN_INDEX_FILL || loop.stride[kIndex][inner] != 0 ||
+      loop.stride[kSource][inner] == 0 || loop.stride[kOut][inner] != args.item)
+    return false;
+  const auto* step = loop.stride[kSource];
+  const std::int64_t row = loop.extent[inner] * args.item;
+  return loop.count() / loop.extent[inner] >= 2 * args.n && args.n <= near_cache_bytes() / row &&
+         std::all_of(step, step + inner, [](std::int64_t bytes) { return bytes == 0; });
+}
+
+bool gather_packed_rows(const GatherArgs& args) {
+  const int inner = args.loop.ndim - 1;
+  const std::int64_t columns = args.loop.extent[inner];
+  const std::int64_t row = columns * args.item;
+  const auto memory =
+      std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(args.n * row));
+  CopyArgs copied{args.source, memory.get(), args.item, {}};
+  copied.loop.push(args.n, {args.axis.stride[0][0], row});
+  copied.loop.push(columns, {args.loop.stride[kSource][inner], args.item});
+  copy(copied);
+  GatherArgs packed = args;
+  packed.source = memory.get();
+  packed.item = row;
+  packed.axis = {};
+  packed.axis.push(args.n, {row});
+  packed.loop.ndim = inner;
+  return gather(packed);
+}
+
 }  // namespace
 
 bool gather(const GatherArgs& args) {
   if (is_worth_packing(args))
     return gather_packed(args, [](const GatherArgs& packed) { return gather(packed); });
+  if (is_worth_packing_rows(args)) return gather_packed_rows(args);
   if (is_long(args)) {
     const ResolveRun resolve = resolve_for(args.index_type, args.mode);
     return gather_parts(args.loop.count() * pieces_of(args), 1,

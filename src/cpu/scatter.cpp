@@ -31,7 +31,7 @@ void combine_all(const ScatterArgs& args, const Combiner& combiner, const KeyRan
   if (combiner.is_in_place())
     for_each_part(updates, args.row_bytes(),
                   [&](const Updates& part) { combiner.in_place(args, part); });
-  else if (is_dense(keys.count, updates.count))
+  else if (keys.count / combiner.most_keys <= updates.count)
     combiner.in_blocks(args, keys,
                        [&](const auto& visit) { for_each_part(updates, args.row_bytes(), visit); });
   else

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "src/cpu/cache.hpp"
 #include "src/cpu/elements.hpp"
 #include "src/cpu/full_blocks.hpp"
+#include "src/cpu/key_numbers.hpp"
 #include "src/cpu/scatter_updates.hpp"
 
 namespace gpukern::cpu {
@@ -291,6 +291,7 @@ class BlockedReduction {
         columns_(static_cast<std::size_t>(args.columns.count())),
         first_(first),
         dense_(dense),
+        numbers_(dense ? 0 : range),
         values_(static_cast<std::size_t>(range)),
         rows_(std::make_unique_for_overwrite<A[]>(static_cast<std::size_t>(range) * columns_)) {}
 
@@ -321,7 +322,7 @@ class BlockedReduction {
       if (values_[element] == 0) continue;
       const A* const row = rows_.get() + element * columns_;
       std::byte* const target =
-          row_.target(dense_ ? first_ + static_cast<std::int64_t>(element) : keys_[element]);
+          row_.target(dense_ ? first_ + static_cast<std::int64_t>(element) : numbers_.key(element));
       row_.store(target, row, values_[element]);
     }
   }
@@ -362,10 +363,7 @@ class BlockedReduction {
   }
 
   std::size_t element(std::int64_t key) {
-    if (dense_) return static_cast<std::size_t>(key - first_);
-    const auto [found, is_new] = element_of_key_.try_emplace(key, keys_.size());
-    if (is_new) keys_.push_back(key);
-    return found->second;
+    return dense_ ? static_cast<std::size_t>(key - first_) : numbers_(key);
   }
 
   const ScatterArgs& args_;
@@ -373,10 +371,9 @@ class BlockedReduction {
   std::size_t columns_;
   std::int64_t first_;
   bool dense_;
-  std::unordered_map<std::int64_t, std::size_t> element_of_key_;  ///< unless dense
-  std::vector<std::int64_t> keys_;                                ///< likewise
-  std::vector<std::int64_t> values_;                              ///< of each element, with its own
-  std::unique_ptr<A[]> rows_;                                     ///< the current blocks
+  KeyNumbers numbers_;                ///< the elements, unless dense
+  std::vector<std::int64_t> values_;  ///< of each element, with its own
+  std::unique_ptr<A[]> rows_;         ///< the current blocks
   FullBlocks<A, reduce> blocks_{columns_};
 };
 
