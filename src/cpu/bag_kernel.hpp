@@ -78,6 +78,14 @@ class VectorSums {
     return all;
   }
 
+  /// As gpukern::combine(), but without branches, which cost the more the less they are foreseen.
+  static A combine_pair(A a, A b) {
+    if constexpr (std::is_floating_point_v<A> && reduce != GPUKERN_REDUCE_ADD)
+      return join(V{a}, V{b})[0];
+    else
+      return gpukern::combine(reduce, a, b);
+  }
+
  private:
   /// Several sums, since a sum waits for the one before.
   static V combine_vectors(const std::byte* from, std::int64_t count) {
@@ -99,14 +107,6 @@ class VectorSums {
     for (std::int64_t half = kColumns / 2; half > 0; half /= 2)
       for (std::int64_t i = 0; i < half; ++i) lane[i] = combine_pair(lane[i], lane[i + half]);
     return lane[0];
-  }
-
-  /// As gpukern::combine(), but without branches, which cost the more the less they are foreseen.
-  static A combine_pair(A a, A b) {
-    if constexpr (std::is_floating_point_v<A> && reduce != GPUKERN_REDUCE_ADD)
-      return join(V{a}, V{b})[0];
-    else
-      return gpukern::combine(reduce, a, b);
   }
 
   static V load(const std::byte* from) {
@@ -155,21 +155,42 @@ class BlockLoop {
       combine_vectors(std::integral_constant<int, 2>{});
       combine_vectors(std::integral_constant<int, 1>{});
     }
-    for (; c < columns; ++c) sums[c] = combine_rows(rows, offset_of_column());
+    for (; c + 4 <= columns; c += 4) combine_few<4>(rows, offset_of_column(), sums + c);
+    for (; c + 2 <= columns; c += 2) combine_few<2>(rows, offset_of_column(), sums + c);
+    if (c < columns) sums[c] = combine_rows(rows, offset_of_column());
   }
 
   /// One column.
   static A combine_rows(const BlockRows& rows, std::int64_t offset) {
-    const A* const weight = reinterpret_cast<const A*>(rows.weight);
-    A sum = identity<A>(reduce);
-    for (std::int64_t k = 0; k < rows.count; ++k) {
-      if (rows.fetched) prefetch(rows.row[k + kRowsAhead] + offset);
-      sum = combine(reduce, sum, value(rows.row[k] + offset, weight, k));
-    }
+    A sum;
+    combine_few<1>(rows, offset, &sum);
     return sum;
   }
 
  private:
+  /// Columns that are no vector: together, since each sum waits for the one before.
+  template <int kCount>
+  static void combine_few(const BlockRows& rows, std::int64_t offset, A* to) {
+    constexpr std::int64_t kItem = sizeof(T);
+    const A* const weight = reinterpret_cast<const A*>(rows.weight);
+    A sum[kCount];
+    for (A& each : sum) each = identity<A>(reduce);
+    for (std::int64_t k = 0; k < rows.count; ++k) {
+      if (rows.fetched) prefetch(rows.row[k + kRowsAhead] + offset);
+#pragma GCC unroll 4
+      for (int i = 0; i < kCount; ++i)
+        sum[i] = combine_one(sum[i], value(rows.row[k] + offset + i * kItem, weight, k));
+    }
+    std::memcpy(to, sum, sizeof sum);
+  }
+
+  static A combine_one(A a, A b) {
+    if constexpr (kIsComplex<T>)
+      return combine(reduce, a, b);
+    else
+      return VectorSums<T, reduce, weighted>::combine_pair(a, b);
+  }
+
   /// The element at an address, times the weight of item k.
   static A value(const std::byte* from, const A* weight, std::int64_t k) {
     const A number = widened(load_as<T>(from));
