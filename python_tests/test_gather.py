@@ -289,11 +289,22 @@ def test_rows_that_repeat_in_every_mode(rng, mode):
 
 
 def test_axis_far_apart_and_columns_near(place, rng):
-    source = rng.integers(0, 99, (50_000, 12, 6)).astype("f4").transpose(2, 0, 1)
+    source = rng.integers(0, 99, (50_000, 20, 6)).astype("f4").transpose(2, 0, 1)
     index = rng.integers(0, 50_000, 1500)
-    for part in (source, source[:, :, 1:], source[:, :, ::-1]):
+    for part in (source, source[:, :, 9:], source[:, :, ::-1]):
         result = gather(place.put(part), place.put(index), axis=1, **place.options)
         assert np.array_equal(place.take(result), np.take(part, index, axis=1))
+
+
+def test_columns_far_apart(place, rng):
+    source = rng.integers(0, 99, (200_000, 32)).astype("f4")
+    index = rng.integers(0, 200_000, 1500)
+    target = place.put(np.zeros((1500, 32), "f4"))
+    gather(place.put(source)[:, ::16], place.put(index), axis=0, out=target[:, ::16],
+           **place.options)  # fmt: skip
+    result = place.take(target)
+    assert np.array_equal(result[:, ::16], source[index, ::16])
+    assert np.count_nonzero(result) == np.count_nonzero(source[index, ::16])
 
 
 def test_any_strides(rng):

@@ -72,10 +72,12 @@ struct SharedTile {
       part[p] = locate(p, args.count.advance(outer, p));
   }
 
-  /// Whether two neighbours of the first parts are of one row. All threads call this.
+  /// Whether two neighbours of the first parts begin in one word. All threads call this.
   __device__ bool repeats_rows() const {
     const int p = 1 + static_cast<int>(threadIdx.x) % kWarp;
-    return __any_sync(kAllLanes, p + 1 < parts && part[p].word == part[p + 1].word) != 0;
+    const bool repeats =
+        p + 1 < parts && part[p].word != nullptr && part[p].word == part[p + 1].word;
+    return __any_sync(kAllLanes, repeats) != 0;
   }
 
   __device__ void copy() const {

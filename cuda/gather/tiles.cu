@@ -96,7 +96,9 @@ std::int64_t strip_columns(const TileArgs& tiles, std::int64_t n) {
   if (apart == 0 || apart >= distance(tiles.axis_stride)) return std::min(tiles.columns, kLongest);
   const std::int64_t sector = std::min(apart, distance(tiles.column[kOut]));
   std::int64_t width = kMost;
-  while (width * sector > kSector && n * width * apart > device_facts().l2_bytes / 8) width /= 2;
+  while (width > 1 && width / 2 * sector >= kSector &&
+         n * width * apart > device_facts().l2_bytes / 8)
+    width /= 2;
   return tiles.columns < 2 * width ? tiles.columns : width;
 }
 
