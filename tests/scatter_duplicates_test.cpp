@@ -126,6 +126,15 @@ TEST_P(ScatterDuplicatesTest, IntegersOfManyUpdates) {
   }
 }
 
+/// For a target that no L2 cache holds.
+TEST_P(ScatterDuplicatesTest, IntegersOfALargeTarget) {
+  constexpr gpukern_dtype kInt64Values{GPUKERN_INT, 64, 1};
+  for (const auto& [name, pattern] : kPatterns) {
+    SCOPED_TRACE(name);
+    check_pattern(pattern, kInt64Values, 9 << 20, 3 << 19, 1, GPUKERN_REDUCE_ADD);
+  }
+}
+
 // With several threads, each has a range of the keys.
 TEST_P(ScatterDuplicatesTest, SeveralThreads) {
   if (placement() != Placement::Cpu) GTEST_SKIP() << "threads of the CPU";

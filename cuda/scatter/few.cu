@@ -19,7 +19,7 @@ constexpr int kMostOfGroup = 63;
 template <class A>
 constexpr int kMostWidth = 256 / static_cast<int>(sizeof(A));
 template <class A>
-constexpr int kStagedValues = 32768 / static_cast<int>(sizeof(A));
+constexpr int kStagedValues = 16384 / static_cast<int>(sizeof(A));
 
 /// Values, or vectors of them, that a thread has in flight.
 template <int kCount>
@@ -57,8 +57,19 @@ class LongSums {
       : number(layout.take<int>(1)),
         first(layout.take<int>(count / (kMostOfGroup + 1))),
         width(row_width),
-        combined(layout.take<A>((count / kBlock + 1) * width)),
-        staged(layout.take<A>(count > kMostOfGroup ? kStagedValues<A> + kFewThreads : 0)) {}
+        combined(layout.take<A>(most_blocks(count) * width)),
+        staged(layout.take<A>(most_staged(count))) {}
+
+ private:
+  [[nodiscard]] static GPUKERN_HOST_DEVICE int most_blocks(int count) { return count / kBlock + 1; }
+  /// With a place more for each block.
+  [[nodiscard]] GPUKERN_HOST_DEVICE int most_staged(int count) const {
+    if (count <= kMostOfGroup) return 0;
+    int blocks = 1;
+    while (blocks < most_blocks(count)) blocks *= 2;
+    const int values = blocks * kBlock * width;
+    return (values < kStagedValues<A> ? values : kStagedValues<A>)+blocks;
+  }
 };
 
 /// By a thread block: combines the values of a long key, whose first one is the element. Each
@@ -160,12 +171,15 @@ __global__ void __launch_bounds__(kFewThreads, resident_blocks(sizeof(T) > 8 ? 1
   SharedLayout layout(memory);
   Entries entries(layout, count);
   const LongSums<A> long_sums(layout, count, width);
+  // A group combines a longer key, too, if its values cannot be staged.
+  const bool may_stage = columns.is_aligned() && values.updates.is_regular();
+  const int most_of_group = may_stage ? kMostOfGroup : kBlock - 1;
   if (threadIdx.x == 0) *long_sums.number = 0;
   entries.load(key_of);
   for (int at = threads.in_block(); at < entries.number; at += kFewThreads >> threads.bits) {
     if (!entries.is_first(at)) continue;
     const int number = entries.count_from(at);
-    if (number > kMostOfGroup) {
+    if (number > most_of_group) {
       if (threads.lane() == 0) long_sums.first[atomicAdd(long_sums.number, 1)] = at;
       continue;
     }
@@ -234,14 +248,19 @@ bool has_few(const ScatterCall& call) {
   constexpr std::int64_t kMostColumns = 64;
   constexpr std::int64_t kMostValues = 1 << 18;
   constexpr std::int64_t kMostBytes = 1 << 22;     // of puts, whose items may be rows
-  if (call.count <= kScatterFewRows) return true;  // by at most 25 KB of shared memory
+  if (call.count <= kScatterFewRows) return true;  // by at most 27 KB of shared memory
   if (call.count > kScatterFew || call.columns > kMostColumns ||
       call.count * call.columns > kMostValues)
     return false;
   if (call.args.reduce == GPUKERN_REDUCE_NONE && call.count * call.args.row_bytes() > kMostBytes)
     return false;
-  using A = Complex<double>;  // the largest accumulator
   const auto most = static_cast<std::size_t>(device_facts().shared_bytes - kDeclaredSharedBytes);
+  if (call.args.reduce == GPUKERN_REDUCE_NONE) {
+    SharedLayout layout;
+    const Entries entries(layout, static_cast<int>(call.count));
+    return layout.bytes() <= most;
+  }
+  using A = Complex<double>;  // the largest accumulator
   return shared_bytes<A>(static_cast<int>(call.count), join_width(call.columns, kMostWidth<A>)) <=
          most;
 }

@@ -207,8 +207,10 @@ enum class Way {
 
 /// Up to here, atomic operations are faster than sorting, unless few rows have most updates.
 constexpr std::int64_t kAtomicRowsTo = 1 << 18;
-/// Up to here, and to a target that stays in the cache, those of single values are faster.
-constexpr std::int64_t kAtomicTo = 1 << 23;
+/// Up to here, and to a target that stays in the cache, those of single values are faster: of
+/// floating-point numbers in any order, and of integers.
+constexpr std::int64_t kAtomicTo = 1 << 20;
+constexpr std::int64_t kAtomicIntegersTo = 1 << 23;
 
 /// Whether random accesses to an array find it in the L2 cache, beside what else passes through it.
 bool stays_cached(std::int64_t bytes) { return bytes <= device_facts().l2_bytes / 2; }
@@ -219,7 +221,8 @@ bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
   if (call.columns > 1 && !args.any_order) return call.count <= kAtomicRowsTo;
   // Updates in order have the keys of few rows along the axis at a time.
   const std::int64_t keys = std::min(args.keys.count(), args.n * args.key_step);
-  return call.count * call.columns <= kAtomicTo || stays_cached(keys * call.columns * args.item);
+  const std::int64_t most = is_ordered || call.columns > 1 ? kAtomicTo : kAtomicIntegersTo;
+  return call.count * call.columns <= most || stays_cached(keys * call.columns * args.item);
 }
 
 /// Without a reduction: whether a table of the last update of each key serves. Clearing it takes

@@ -320,7 +320,7 @@ void scatter_atomically(const ScatterCall& call);
 inline constexpr std::int64_t kScatterFewRows = 1 << 10;
 inline constexpr std::int64_t kScatterFew = 1 << 14;
 /// Whether it does: as a thread block combines all values of a key, short rows have up to 256 Ki
-/// values. A GPU with less than 160 KB of shared memory takes fewer updates.
+/// values. A GPU with less than 170 KB of shared memory takes fewer updates.
 bool has_few(const ScatterCall& call);
 void scatter_few(const ScatterCall& call);
 
