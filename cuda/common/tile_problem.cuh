@@ -33,14 +33,16 @@ struct TileProblem {
            loop.stride[operand][innermost()] != 0;
   }
 
-  /// Whether a large part of the tiles would be empty: kernels whose threads have single elements
-  /// are faster, but where they would read a long transposed dimension element by element.
+  /// Whether kernels whose threads have single elements are faster: of one dimension, and where a
+  /// large part of the tiles would be empty, unless they would read a long transposed dimension
+  /// element by element.
   /// Measured: benchmarks/notes/saxpy.md#short-rows.
-  [[nodiscard]] bool has_short_rows() const {
+  [[nodiscard]] bool prefers_elements() const {
+    constexpr std::int64_t kFew = std::int64_t{4} << 20;  // short elements fill words of more
     constexpr std::int64_t kShortest = 8;
     constexpr std::int64_t kShort = 64;
-    if (loop.ndim < 2) return true;
     const std::int64_t columns = loop.extent[innermost()];
+    if (loop.ndim < 2) return item >= 4 || columns < kFew;
     const bool is_short =
         columns < kShortest || (columns < kShort && columns * item % kWordBytes != 0);
     if (!is_short || item == 1 || loop.extent[innermost() - 1] < kShort) return is_short;

@@ -69,7 +69,7 @@ void copy(const CopyArgs& args, cudaStream_t stream) {
     width = std::min({width, alignment_of(loop.stride[0][d]), alignment_of(loop.stride[1][d])});
   const TileProblem<2> problem{
       loop, {const_cast<std::byte*>(args.source), args.destination}, args.item};
-  if (width == args.item && !problem.has_short_rows()) return copy_tiles(problem, stream);
+  if (width == args.item && !problem.prefers_elements()) return copy_tiles(problem, stream);
   Loop<2> words = loop;
   if (width < args.item) words.push(args.item / width, {width, width});
   words.coalesce();

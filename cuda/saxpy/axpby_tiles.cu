@@ -12,6 +12,8 @@ namespace {
 template <class T>
 __global__ void __launch_bounds__(kThreads, resident_blocks(kTileBlocks<T, false> - 1, kThreads))
     axpby_tiles_kernel(const __grid_constant__ ThreadTiles<4> tiles, T b) {
+  wait_for_previous();
+  launch_next();
   TileWork<T, 4, false> work(tiles);
   Tile<T> tile[3];
   if (!work.load(tile)) return;
@@ -39,11 +41,11 @@ bool axpby_tiles(const AxpbyArgs& args, cudaStream_t stream) {
     problem.loop.push(args.loop.extent[d],
                       {stride[kFactorOfX][d], stride[kX][d], stride[kY][d], stride[kResult][d]});
   }
-  if (problem.has_short_rows()) return false;
+  if (problem.prefers_elements()) return false;
   const auto run = [&]<class T>(T) {
     const ThreadTiles<4> tiles = tiles_of<T>(problem);
     if (tiles.has_transposed) return false;
-    launch(axpby_tiles_kernel<T>, {tiles.blocks, tiles.threads}, stream, tiles,
+    launch(axpby_tiles_kernel<T>, {tiles.blocks, tiles.threads, 0, true}, stream, tiles,
            static_cast<T>(args.operand[kFactorOfY].value));
     return true;
   };

@@ -9,8 +9,9 @@
 
 namespace gpukern::gpu {
 
-/// axpby of a number b and of arrays a, x and y, as of fma, all of float32 or all of float64, in any
-/// layout that is neither contiguous nor transposed and has no short rows. Returns false for others.
+/// axpby of a number b and of arrays a, x and y, as of fma, all of float32 or all of float64, in
+/// layouts that are neither contiguous nor transposed and that fill tiles. Returns false for
+/// others.
 bool axpby_tiles(const AxpbyArgs& args, cudaStream_t stream);
 
 }  // namespace gpukern::gpu

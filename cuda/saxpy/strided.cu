@@ -25,8 +25,8 @@ __global__ void __launch_bounds__(kThreads, resident_blocks(kTileBlocks<T, kStag
 /// Elements that a thread has in flight.
 constexpr int kInFlight = 4;
 
-/// Of loops that have short rows. Threads past the end load the last elements, too, which their
-/// owner may write meanwhile, and do not use them.
+/// Of loops of one dimension or of short rows. Threads past the end load the last elements, too,
+/// which their owner may write meanwhile, and do not use them.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     saxpy_elements_kernel(const std::byte* x, const std::byte* y, std::byte* out,
@@ -76,7 +76,7 @@ void saxpy_strided(const SaxpyArgs& args, cudaStream_t stream) {
     using T = typename decltype(tag)::type;
     T a;
     std::memcpy(&a, args.a, sizeof(T));
-    if (problem.has_short_rows() && FastLoop<3>::holds(args.loop))
+    if (problem.prefers_elements() && FastLoop<3>::holds(args.loop))
       return saxpy_elements(problem, a, stream);
     visit_folded(problem, [&](const TileProblem<3>& part) {
       const ThreadTiles<3> tiles = tiles_of<T>(part);
