@@ -126,7 +126,7 @@ bool is_worth_packing_rows(const GatherArgs& args) {
     return false;
   const auto* step = loop.stride[kSource];
   const std::int64_t row = loop.extent[inner] * args.item;
-  return loop.count() / loop.extent[inner] >= 2 * args.n && args.n <= near_cache_bytes() / row &&
+  return loop.count() / loop.extent[inner] / 2 >= args.n && args.n <= near_cache_bytes() / row &&
          std::all_of(step, step + inner, [](std::int64_t bytes) { return bytes == 0; });
 }
 
