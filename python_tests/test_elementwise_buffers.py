@@ -42,6 +42,7 @@ def meaning(a, b):
 def small_blocks(monkeypatch):
     """Makes blocks so small that small arrays have several, in new functions."""
     monkeypatch.setattr(cpu_executor, "FEW", 10)
+    monkeypatch.setattr(cpu_executor, "ALONE_BYTES", 8 * 40)
     monkeypatch.setattr(cpu_executor, "BLOCK_BYTES", 8 * 40)
 
 
@@ -175,12 +176,13 @@ def test_numbers_are_converted_as_by_numpy(number, dtype):
     assert result.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize(("dtype", "number"), [("int8", 128), ("int8", -129), ("uint8", -1)])
 @pytest.mark.parametrize("size", [40, 100])
-def test_nothing_is_written_before_a_number_is_refused(monkeypatch, size):
+def test_nothing_is_written_before_a_number_is_refused(monkeypatch, size, dtype, number):
     small_blocks(monkeypatch)
-    out = np.full(size, 7, "i1")
-    with pytest.raises(OverflowError, match="out of bounds for int8"):
-        fresh("a * 2 * 3 + s", ("a", "s"))(np.ones(size, "i1"), 1000, out=out)
+    out = np.full(size, 7, dtype)
+    with pytest.raises(OverflowError, match=f"out of bounds for {dtype}"):
+        fresh("a * 2 * 3 + s", ("a", "s"))(np.ones(size, dtype), number, out=out)
     assert (out == 7).all()
 
 
@@ -192,7 +194,7 @@ def test_dear_functions_have_a_block_for_each_thread():
     )
     worth = 2 * cpu_executor.LEAST_FOR_THREAD // made.cost + 1
     assert worth > made.few
-    assert worth > made.alike_few
+    assert worth > made.alone
     assert worth >= 2 * made.block
 
 

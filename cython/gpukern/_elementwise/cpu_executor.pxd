@@ -14,12 +14,14 @@ cdef class HostFunction:
     cdef tuple axes
     cdef bint uses_all
     cdef readonly Py_ssize_t few
-    cdef readonly Py_ssize_t alike_few
+    cdef readonly Py_ssize_t alone
     cdef readonly Py_ssize_t block
     cdef readonly Py_ssize_t cost
     cdef object call(self, tuple arguments, object out, const Broadcast *shape, object progress)
     cdef int given(self, tuple arguments, object out, const Broadcast *shape,
                    object progress) except -1
+    cdef bint certainly_fit(self, tuple arguments) except -1
+    cdef int in_one_block(self, list arguments, object out, tuple assigned) except -1
     cdef int into(self, object arguments, object out, object aliased, object progress) except -1
 
 cdef object ndarray_at(const gpukern_tensor *tensor, object dtype, bint writeable, object owner)

@@ -54,9 +54,11 @@ cnp.import_array()
 
 # Elements that need neither blocks nor buffers: a new array for each step stays in the cache.
 FEW = 1 << 15
-# Of the widest array in a block. A few such arrays fit the second-level cache of a core; in smaller
-# blocks, threads wait for Python's lock more than they compute.
-BLOCK_BYTES = 1 << 19
+# Of the widest array in a call that one thread computes in one block: the caches hold it.
+ALONE_BYTES = 1 << 24
+# The same of a block of a larger call. In smaller blocks, threads wait for Python's lock more than
+# they compute.
+BLOCK_BYTES = 1 << 20
 # Fewer steps, of one element each, are not worth a thread's start: about half a millisecond.
 LEAST_FOR_THREAD = 1 << 21
 # Bytes of a result between two reports, as of saxpy's (src/runtime/pipeline_tuning.hpp).
@@ -88,8 +90,7 @@ cdef class HostFunction:
     """A typed function as Python functions that call NumPy, for an output of some dtype.
 
     `is_number` tells of each argument whether it is a number; the others are ndarrays. One thread
-    computes up to `few` elements in one block into a given output, and up to `alike_few` of
-    ndarrays of one shape into a new one.
+    computes up to `alone` elements in one block, up to `few` of them without buffers.
     """
 
     def __init__(self, typed, out_type, is_number):
@@ -114,9 +115,9 @@ cdef class HostFunction:
         self.cost = sum(map(cost, typed.steps)) or 1
         self.block = max(min(BLOCK_BYTES // widest, LEAST_FOR_THREAD // self.cost), 1)
         # With nothing between the arguments and the result, blocks are for threads alone.
-        alone = (2 * LEAST_FOR_THREAD - 1) // self.cost
-        self.few = min(FEW, alone) if writer.writers else alone
-        self.alike_few = max(self.few, self.block)
+        one_thread = (2 * LEAST_FOR_THREAD - 1) // self.cost
+        self.few = min(FEW, one_thread) if writer.writers else one_thread
+        self.alone = max(self.few, min(ALONE_BYTES // widest, one_thread))
 
     cdef object call(self, tuple arguments, object out, const Broadcast *shape, object progress):
         """Computes ndarrays and numbers into an array of this shape.
@@ -128,7 +129,7 @@ cdef class HostFunction:
                 self.given(arguments, out, shape, progress)
                 return out
             if self.uses_all and (progress is None or shape.count <= FEW):
-                if shape.contiguous and shape.count <= self.alike_few:
+                if shape.contiguous and shape.count <= self.alone:
                     return reported(quietly(self.compute_alike, arguments), progress)
                 if shape.count <= self.few:
                     return reported(quietly(self.compute, arguments), progress)
@@ -148,12 +149,11 @@ cdef class HostFunction:
             reported(out, progress)
             return 0
         separate, aliased = separated(arguments, out)
-        if "int" in self.typed.types:
+        if not self.certainly_fit(arguments):
             aliased = None  # a Python int that does not fit is refused before anything is written
-        if (shape.alike and size <= self.block and progress is None
+        if (shape.alike and size <= self.alone and progress is None
                 and cnp.PyArray_IS_C_CONTIGUOUS(out)):
-            scratch = Scratch(self.buffers.assigned(self.axes, -1, aliased), size)
-            quietly(self.write, (*separate, out, *scratch.beside(out)))
+            self.in_one_block(separate, out, self.buffers.assigned(self.axes, -1, aliased))
             return 0
         return self.into(separate, out, aliased, progress)
 
@@ -167,10 +167,16 @@ cdef class HostFunction:
         if out.size == 0:
             return 0
         views, target = coalesced_views(arguments, out)
-        work = Work(self, views, target, aliased)
+        assigned = self.buffers.assigned(
+            tuple([varying(each) for each in views]), axes_of(target.shape), aliased)
+        wanted = self.threads(out.size)
+        if progress is None and wanted == 1 and out.size <= self.alone:
+            self.in_one_block(views, target, assigned)
+            return 0
+        work = Work(self, views, target, assigned)
         parts = list(blocks(target.shape, self.block))
         if progress is None:
-            work.compute(parts, self.threads(out.size))
+            work.compute(parts, wanted)
             return 0
         step = REPORT_BYTES // (self.block * out.itemsize)
         for some in batched(parts, max(step, 1)):
@@ -180,6 +186,24 @@ cdef class HostFunction:
             if is_due(&next_report) or done == out.nbytes:
                 progress(done, out.nbytes)
         return 0
+
+    cdef int in_one_block(self, list arguments, object out, tuple assigned) except -1:
+        numbers, dtypes = assigned
+        if dtypes:
+            buffers = Scratch(assigned, out.size).beside(out)
+        else:
+            buffers = [None if number is None else out for number in numbers]
+        quietly(self.write, (*arguments, out, *buffers))
+        return 0
+
+    cdef bint certainly_fit(self, tuple arguments) except -1:
+        """Whether every dtype has the Python ints."""
+        if "int" not in self.typed.types:
+            return True
+        for number, dtype in zip(arguments, self.typed.types):
+            if dtype == "int" and not 0 <= number <= 127:
+                return False
+        return True
 
     def threads(self, Py_ssize_t size):
         """The number of threads that compute `size` elements."""
@@ -210,12 +234,11 @@ def cost(step):
 class Work:
     """A function, its arguments and its output, as coalesced_views() gives them."""
 
-    def __init__(self, function, arguments, out, aliased):
+    def __init__(self, function, arguments, out, assigned):
         self.write = function.write
         self.views = [block_view(each) for each in arguments]
         self.out = out
-        self.assigned = function.buffers.assigned(
-            tuple([varying(each) for each in arguments]), axes_of(out.shape), aliased)
+        self.assigned = assigned
         self.block = min(function.block, out.size)  # elements, no block has more
 
     def compute(self, parts, wanted):
