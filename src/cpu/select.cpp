@@ -116,9 +116,18 @@ template <class W, class Move, class Step>
 [[gnu::noinline]] std::int64_t move_all(const std::byte* mask, std::int64_t length,
                                         std::uint64_t bits, std::int64_t position, std::int64_t k,
                                         std::int64_t last, Move move, Step step) {
-  for (std::int64_t i = 0; i < length && k < last; ++i) {
+  constexpr std::int64_t kItem = sizeof(W);
+  constexpr std::int64_t kTogether = 8;  // before the next look at `last`
+  std::int64_t i = 0;
+  for (; i + kTogether <= length && k + kTogether <= last; i += kTogether)
+#pragma GCC unroll 8
+    for (std::int64_t j = i; j < i + kTogether; ++j) {
+      move.to(k * step, position + j);
+      k += is_nonzero<W>(mask + j * kItem, bits);
+    }
+  for (; i < length && k < last; ++i) {
     move.to(k * step, position + i);
-    k += is_nonzero<W>(mask + i * std::int64_t{sizeof(W)}, bits);
+    k += is_nonzero<W>(mask + i * kItem, bits);
   }
   return k;
 }
