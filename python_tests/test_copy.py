@@ -39,6 +39,19 @@ def random_array(rng, dtype, shape):
     return np.frombuffer(bytearray(rng.bytes(count)), dtype).reshape(shape)
 
 
+@pytest.mark.parametrize("dtype", ["u1", "u2", "f4", "f8", "c16", "V32", "V7"])
+def test_one_item_repeated(rng, dtype):
+    """Of any bytes, and of equal ones, between others that stay."""
+    width = np.dtype(dtype).itemsize
+    for item in (rng.bytes(width), bytes(width), b"\x37" * width):
+        one = np.frombuffer(item, dtype)
+        for count in (1, 2, 7, 8, 9, 127, 128, 129, 1000, 200_000):
+            to = random_array(rng, dtype, count + 2)
+            expected = to[:1].tobytes() + item * count + to[-1:].tobytes()
+            gpukern.copyto(to[1:-1], np.broadcast_to(one, count))
+            assert to.tobytes() == expected, (item, count)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), (0,), (7,), (3, 0, 2), (2, 3, 5)])
 def test_every_byte_gets_there_and_back(rng, device, blocking, dtype, shape):

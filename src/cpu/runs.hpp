@@ -90,6 +90,25 @@ void visit_width(std::int64_t item, const Visit& visit) {
   }
 }
 
+/// Copies an item to contiguous ones.
+template <class Width>
+void repeat_item(const std::byte* from, std::byte* to, std::int64_t count, Width width) {
+  constexpr std::size_t kItems = 128 / Width{};
+  std::array<std::byte, kItems * Width{}> items;
+  std::memcpy(items.data(), from, width);
+  if (std::memcmp(items.data(), items.data() + 1, width - 1) == 0) {
+    std::memset(to, static_cast<int>(items[0]), static_cast<std::size_t>(count) * width);
+    return;
+  }
+  if (count >= std::int64_t{kItems}) {
+    for (std::size_t k = 1; k < kItems; ++k)
+      std::memcpy(items.data() + k * width, items.data(), width);
+    for (; count >= std::int64_t{kItems}; count -= kItems, to += items.size())
+      std::memcpy(to, items.data(), items.size());
+  }
+  for (; count > 0; --count, to += width) std::memcpy(to, items.data(), width);
+}
+
 /// Copies strided items. The parameters are passed by value: those behind references would be
 /// loaded anew after each store of bytes, which may alias them.
 template <class Width>
@@ -101,12 +120,7 @@ void copy_items(const std::byte* from, std::int64_t from_step, std::byte* to, st
     return;
   }
   if constexpr (!std::is_same_v<Width, std::size_t>) {
-    if (to_step == item && from_step == 0) {
-      std::array<std::byte, Width{}> repeated;
-      std::memcpy(repeated.data(), from, width);
-      for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * item, repeated.data(), width);
-      return;
-    }
+    if (to_step == item && from_step == 0) return repeat_item(from, to, count, width);
   }
 #pragma GCC unroll 4
   for (std::int64_t i = 0; i < count; ++i)
