@@ -44,12 +44,21 @@ def test_segments_along_every_axis(place, rng, dtype):
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8", "u1"])
 def test_many_segments(place, rng, dtype):
     lengths = rng.integers(0, 60, 600)
-    lengths[[3, 200, 201, 500]] = 20_000, 256, 0, 257
+    lengths[[3, 200, 201, 300, 500]] = 20_000, 256, 0, 5000, 257
     offsets = np.concatenate([[2], 2 + np.cumsum(lengths)])
     x = (rng.standard_normal(offsets[-1] + 3) * 9).astype(dtype)
     for reduce in bag_oracle.reductions_of(np.dtype(dtype)):
         expected = bag_oracle.segment_reduce(x, offsets, reduce)
         assert reduce_at(place, x, offsets, reduce).tobytes() == expected.tobytes(), reduce
+
+
+def test_many_long_segments(place, rng):
+    """More than a GPU joins by a thread block each."""
+    count, length = 1500, 2400
+    x = rng.standard_normal((count, length)).astype("f4")
+    expected = bag_oracle.segment_reduce(x.T, [0, length])[0]
+    offsets = np.arange(0, x.size + 1, length)
+    assert np.array_equal(reduce_at(place, x.ravel(), offsets), expected)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,36 @@ __device__ A combine(const Reduction& reduction, A a, A b) {
                                               inverted(reduction, b)));
 }
 
+/// A reduction that compilers know to be a minimum or maximum.
+struct ExtremeReduction : Reduction {};
+
+template <class A>
+__device__ A combine(const ExtremeReduction& reduction, A a, A b) {
+  if constexpr (kIsComplex<A>)
+    return a;  // has none
+  else
+    return inverted(reduction, combine_extremes(reduction.reduce == GPUKERN_REDUCE_MAX,
+                                                inverted(reduction, a), inverted(reduction, b)));
+}
+
+/// Combines kCount values after `sum`. Extremes are the same in any grouping: pairs take less time
+/// than one after the other.
+template <class A, int kCount>
+__device__ A combine_in_order(const ExtremeReduction& reduction, A sum, A (&value)[kCount]) {
+#pragma unroll
+  for (int step = 1; step < kCount; step *= 2)
+#pragma unroll
+    for (int i = 0; i + step < kCount; i += 2 * step)
+      value[i] = combine(reduction, value[i], value[i + step]);
+  return combine(reduction, sum, value[0]);
+}
+template <class A, int kCount>
+__device__ A combine_in_order(const Reduction& reduction, A sum, A (&value)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) sum = combine(reduction, sum, value[i]);
+  return sum;
+}
+
 /// Combines each of kCount values with its successor.
 template <class A, int kCount>
 __device__ void combine_each(const Reduction& reduction, A (&sum)[kCount],

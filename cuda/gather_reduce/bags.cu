@@ -29,13 +29,15 @@ RowShares row_shares(std::int64_t rows, std::int64_t columns, int each) {
 /// Each group of threads reduces a bag of at most one block, or, with `of_long`, a block of a long
 /// bag. For rare layouts, one kernel does both.
 template <class T, int kCount, bool kAny, bool kOfLong>
-__global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T>)
+__global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T, kCount>)
     reduce_bags_kernel(const __grid_constant__ BagRanges ranges,
                        const __grid_constant__ ItemRows rows,
                        const __grid_constant__ BagOutput<RowColumns<kCount, kAny>> output,
                        std::int64_t bags, const __grid_constant__ Batch batch,
                        const __grid_constant__ RowShares shares, LongBags long_bags, bool of_long) {
   using A = Accumulator<T>;
+  wait_for_previous();
+  launch_next();
   if constexpr (!kAny) of_long = kOfLong;
   if (of_long && long_bags.is_void()) return;
   const RowGroup group{static_cast<int>(threadIdx.x) % shares.lanes, shares.lanes};
@@ -83,7 +85,8 @@ void reduce(const GatherReduceCall& call, const LongBags& long_bags) {
     const RowShares shares = row_shares(work, call.columns, kCount);
     constexpr bool kSeparate = !kAny && kOfLong;
     launch(reduce_bags_kernel<T, kCount, kAny, kSeparate>,
-           Grid{ceil_divide(work * shares.groups, kBagThreads / shares.lanes), kBagThreads},
+           Grid{ceil_divide(work * shares.groups, kBagThreads / shares.lanes), kBagThreads, 0,
+                kOfLong},
            call.stream, bag_ranges(args), item_rows(args), output, args.bags, call.batch, shares,
            long_bags, kOfLong);
   });

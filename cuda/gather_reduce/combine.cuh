@@ -17,9 +17,9 @@
 namespace gpukern::gpu {
 
 /// Thread blocks of 128 threads that a multiprocessor shall have room for: more hide more latency,
-/// until accumulators leave the registers.
-template <class T>
-inline constexpr int kResidentBlocks = sizeof(Accumulator<T>) > 8 ? 4 : 6;
+/// until accumulators, or the values of a batch of rows, leave the registers.
+template <class T, int kCount>
+inline constexpr int kResidentBlocks = kCount > 1 || sizeof(Accumulator<T>) > 8 ? 4 : 6;
 
 /// Items [begin, end).
 struct ItemRange {
@@ -75,6 +75,12 @@ struct ItemRows {
   /// out, and beyond `number`. All indices are loaded before the first use.
   template <bool kAny, int kItems>
   __device__ void find(std::int64_t first, int number, const std::byte* (&row)[kItems]) const {
+    if (!kAny && index == nullptr) {
+      const std::byte* next = source + offset<kAny>(first);
+#pragma unroll
+      for (int k = 0; k < kItems; ++k, next += axis.step(0)) row[k] = k < number ? next : nullptr;
+      return;
+    }
     std::int64_t position[kItems];
     if (index == nullptr) {
 #pragma unroll
@@ -162,12 +168,12 @@ struct RowGroup {
   }
 };
 
-/// Calls body(kind) with a reduction that compilers know to be a sum, or with an extreme: so that a
-/// loop does not distinguish them for each element. Bags have no products.
+/// Calls body(kind) with a reduction that compilers know to be a sum or an extreme, so that a loop
+/// does not distinguish them for each element. Bags have no products.
 template <class Body>
 __device__ void with_kind(const Reduction& reduction, const Body& body) {
   if (reduction.reduce == GPUKERN_REDUCE_MIN || reduction.reduce == GPUKERN_REDUCE_MAX)
-    body(reduction);
+    body(ExtremeReduction{reduction});
   else
     body(Reduction{GPUKERN_REDUCE_ADD, 0});
 }
@@ -194,7 +200,7 @@ __device__ void combine_rows(const ItemRows& rows, std::int64_t first,
       for (int c = 0; c < kCount; ++c) value[k][c] = multiplied(value[k][c], weight);
     }
   }
-  const auto combine_all = [&](const Reduction& kind) {
+  const auto combine_all = [&](const auto& kind) {
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k) {
       if (row[k] == nullptr) continue;
@@ -216,19 +222,20 @@ __device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& ite
                                       const RowGroup& group, bool active, std::int64_t offset,
                                       bool aligned, const Reduction& reduction,
                                       Accumulator<T> (&sum)[kCount]) {
-  constexpr int kFew = 4;
-  constexpr int kMany = kCount == 1 && !kAny ? 8 : 4;
+  constexpr int kTogether = kAny ? 4 : 8;
   std::int64_t combined = 0;
-  if (kAny || rows.index == nullptr || group.lanes < kMany) {
+  if (kAny || rows.index == nullptr || group.lanes < kTogether) {
     if (!active) return 0;
-    for (std::int64_t first = items.begin; first < items.end; first += kFew) {
-      const std::byte* row[kFew];
-      rows.find<kAny>(first, static_cast<int>(min(items.end - first, std::int64_t{kFew})), row);
+    for (std::int64_t first = items.begin; first < items.end; first += kTogether) {
+      const std::byte* row[kTogether];
+      rows.find<kAny>(first, static_cast<int>(min(items.end - first, std::int64_t{kTogether})),
+                      row);
       combine_rows<T, kAny>(rows, first, row, offset, aligned, reduction, sum);
+      if (rows.index == nullptr) continue;
 #pragma unroll
-      for (int k = 0; k < kFew; ++k) combined += row[k] != nullptr;
+      for (int k = 0; k < kTogether; ++k) combined += row[k] != nullptr;
     }
-    return combined;
+    return rows.index == nullptr ? items.end - items.begin : combined;
   }
   const unsigned mask = group.mask();
   for (std::int64_t chunk = items.begin; chunk < items.end; chunk += group.lanes) {
@@ -236,10 +243,10 @@ __device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& ite
     const bool has_own = group.lane < items.end - chunk;
     rows.find<kAny>(chunk + group.lane, has_own ? 1 : 0, own);
     const std::int64_t end = min(chunk + group.lanes, items.end);
-    for (std::int64_t first = chunk; first < end; first += kMany) {
-      const std::byte* row[kMany];
+    for (std::int64_t first = chunk; first < end; first += kTogether) {
+      const std::byte* row[kTogether];
 #pragma unroll
-      for (int k = 0; k < kMany; ++k) {
+      for (int k = 0; k < kTogether; ++k) {
         const auto address = reinterpret_cast<unsigned long long>(own[0]);
         const auto from = static_cast<int>(first - chunk) + k;
         row[k] = reinterpret_cast<const std::byte*>(__shfl_sync(mask, address, from, group.lanes));

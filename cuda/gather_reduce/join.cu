@@ -64,7 +64,10 @@ __global__ void __launch_bounds__(kJoinThreads)
                      const __grid_constant__ ColumnOutput output, std::int64_t bags, int width,
                      int unlisted_width, LongBags long_bags) {
   using A = Accumulator<T>;
-  constexpr std::int64_t kFewBlocks = 64;
+  wait_for_previous();
+  // Bags that thread blocks have time for: a thread takes longer for some blocks.
+  const bool are_few = long_bags.bags() * output.columns.count <= 4 * gridDim.x;
+  const std::int64_t few_blocks = are_few ? 8 : 64;
   if (long_bags.is_void()) return reduce_unlisted<T>(ranges, rows, output, bags, unlisted_width);
   const RowColumns<1>& columns = output.columns;
   const auto block_of = [&](const LongBag& bag, std::int64_t column) {
@@ -77,7 +80,7 @@ __global__ void __launch_bounds__(kJoinThreads)
   for (std::int64_t work = std::int64_t{blockIdx.x} * kJoinThreads + threadIdx.x;
        work < long_bags.bags() * columns.count; work += std::int64_t{gridDim.x} * kJoinThreads) {
     const LongBag bag = long_bags.bag[work / columns.count];
-    if (bag.blocks > kFewBlocks) continue;
+    if (bag.blocks > few_blocks) continue;
     const std::int64_t column = work % columns.count;
     store(bag, column, join_blocks<A>(block_of(bag, column), 0, bag.blocks, output.reduction));
   }
@@ -90,7 +93,7 @@ __global__ void __launch_bounds__(kJoinThreads)
   for (std::int64_t first = blockIdx.x; first < works; first += kJoinThreads * step) {
     // Each thread looks at another bag.
     const std::int64_t mine = first + threadIdx.x * step;
-    const bool has_many = mine < works && long_bags.bag[mine / tiles].blocks > kFewBlocks;
+    const bool has_many = mine < works && long_bags.bag[mine / tiles].blocks > few_blocks;
     if (threadIdx.x == 0) number = 0;
     if (__syncthreads_or(has_many ? 1 : 0) == 0) continue;
     if (has_many) many[atomicAdd(&number, 1)] = mine;
@@ -119,7 +122,7 @@ void join_long_bags(const GatherReduceCall& call, const LongBags& long_bags) {
         {LoopOffsets(args.columns), call.all_columns, is_aligned(call, alignof(T))},
         reduction_of(args.reduce, args.dtype)};
     const std::int64_t blocks = 2 * device_facts().multiprocessors;  // more would not be resident
-    launch(join_bags_kernel<T>, Grid{blocks, kJoinThreads}, call.stream, bag_ranges(args),
+    launch(join_bags_kernel<T>, Grid{blocks, kJoinThreads, 0, true}, call.stream, bag_ranges(args),
            item_rows(args), output, args.bags, join_width(call.all_columns, kJoinColumns),
            join_width(call.all_columns), long_bags);
   });

@@ -58,12 +58,12 @@ struct SegmentRows {
   }
 };
 
-/// Combines neighbouring elements, whose loads are vectors.
-template <class T>
-__device__ void combine_vectors(const T* from, const T* end, const Reduction& kind,
+/// Combines neighbouring elements, whose loads are vectors, kWords of them in flight.
+template <class T, int kWords>
+__device__ void combine_vectors(const T* from, const T* end, const auto& kind,
                                 Accumulator<T>& sum) {
   using Loaded = Vector<T, kPerWord<T>>;
-  constexpr int kInFlight = sizeof(T) < 4 ? 4 : 8;
+  constexpr int kInFlight = sizeof(T) < 4 ? 4 : kWords;
   for (; from < end && reinterpret_cast<std::uintptr_t>(from) % sizeof(Loaded) != 0; ++from)
     sum = combine(kind, sum, widened(*from));
   const auto* const vectors = reinterpret_cast<const Loaded*>(from);
@@ -76,8 +76,10 @@ __device__ void combine_vectors(const T* from, const T* end, const Reduction& ki
 #pragma unroll
     for (int k = 0; k < kInFlight; ++k) {
       if (v + k >= count) break;
+      Accumulator<T> value[kPerWord<T>];
 #pragma unroll
-      for (int e = 0; e < kPerWord<T>; ++e) sum = combine(kind, sum, widened(vector[k].element[e]));
+      for (int e = 0; e < kPerWord<T>; ++e) value[e] = widened(vector[k].element[e]);
+      sum = combine_in_order(kind, sum, value);
     }
   }
   for (from += count * kPerWord<T>; from < end; ++from) sum = combine(kind, sum, widened(*from));
@@ -85,7 +87,7 @@ __device__ void combine_vectors(const T* from, const T* end, const Reduction& ki
 
 /// Combines elements that are `step` apart.
 template <class T>
-__device__ void combine_strided(const T* from, const T* end, int step, const Reduction& kind,
+__device__ void combine_strided(const T* from, const T* end, int step, const auto& kind,
                                 Accumulator<T>& sum) {
   constexpr int kInFlight = 8;
   for (; from < end; from += kInFlight * step) {
@@ -124,12 +126,12 @@ struct SegmentThread {
 };
 
 /// Combines a column of at most a block of rows, from global memory.
-template <class T>
+template <class T, int kWords>
 __device__ void combine_directly(const typename SegmentRows<T>::Elements& segment, int columns,
                                  int column, const Reduction& reduction, Accumulator<T>& sum) {
-  with_kind(reduction, [&](const Reduction& kind) {
+  with_kind(reduction, [&](const auto& kind) {
     if (columns == 1)
-      combine_vectors(segment.begin, segment.end, kind, sum);
+      combine_vectors<T, kWords>(segment.begin, segment.end, kind, sum);
     else
       combine_strided(segment.begin + column, segment.end, columns, kind, sum);
   });
@@ -154,13 +156,13 @@ __device__ void combine_together(const SegmentRows<T>& rows, int column,
   const bool fits =
       begin < end && bytes_end - word_of(bytes) <= std::int64_t{kWindowWords} * kWordBytes;
   if (!__all_sync(kAllLanes, is_followed && fits))
-    return combine_directly<T>(segment, rows.columns, column, reduction, sum);
+    return combine_directly<T, 8>(segment, rows.columns, column, reduction, sum);
   const int first =
       window.copy(bytes, bytes_end, rows.bytes()) / static_cast<int>(sizeof(T)) + column;
   const int own_begin = first + static_cast<int>(segment.begin - begin);
   // Offsets may change during a call, and differ between the threads of a segment.
   const int own_end = first + static_cast<int>((segment.end < end ? segment.end : end) - begin);
-  with_kind(reduction, [&](const Reduction& kind) {
+  with_kind(reduction, [&](const auto& kind) {
 #pragma unroll 4
     for (int e = own_begin; e < own_end; e += rows.columns)
       sum = combine(kind, sum, widened(window.element<T>(e)));
@@ -174,6 +176,7 @@ __global__ void __launch_bounds__(kSegmentThreads, 8)
                            const __grid_constant__ BagOutput<RowColumns<1, false>> output,
                            std::int64_t segments, LongBags long_bags) {
   __shared__ Window windows[kSegmentThreads / kWarp];
+  launch_next();
   const SegmentThread own(segments, rows.batch, rows.columns);
   const ItemRange items = ranges.of<false>(own.segment);
   const bool is_long = own.is_active && items.blocks() > 1;
@@ -189,24 +192,27 @@ __global__ void __launch_bounds__(kSegmentThreads, 8)
 }
 
 template <class T>
-__global__ void __launch_bounds__(kSegmentThreads, 8)
+__global__ void __launch_bounds__(kSegmentThreads, 4)
     reduce_segment_blocks_kernel(const __grid_constant__ BagRanges ranges,
                                  const __grid_constant__ SegmentRows<T> rows,
                                  const __grid_constant__ Reduction reduction, LongBags long_bags) {
+  wait_for_previous();
+  launch_next();
   if (long_bags.is_void() || long_bags.blocks() == 0) return;
   const SegmentThread own(long_bags.blocks(), rows.batch, rows.columns);
   if (!own.is_active) return;
   const LongBag& bag = long_bags.bag[long_bags.bag_of(own.segment)];
   const ItemRange range = ranges.of<false>(bag.bag).block(own.segment - bag.first);
   auto sum = identity<Accumulator<T>>(reduction);
-  combine_directly<T>(rows.of(range, own.member), rows.columns, own.column, reduction, sum);
+  combine_directly<T, 16>(rows.of(range, own.member), rows.columns, own.column, reduction, sum);
   auto* const sums =
       long_bags.sums_of<Accumulator<T>>(own.segment, rows.batch.count * rows.columns);
   sums[own.member * rows.columns + own.column] = sum;
 }
 
-Grid grid_of(std::int64_t segments, std::int64_t columns) {
-  return {ceil_divide(segments, kSegmentThreads / kWarp * (kWarp / columns)), kSegmentThreads};
+Grid grid_of(std::int64_t segments, std::int64_t columns, bool programmatic_launch) {
+  return {ceil_divide(segments, kSegmentThreads / kWarp * (kWarp / columns)), kSegmentThreads, 0,
+          programmatic_launch};
 }
 
 template <class T>
@@ -238,7 +244,7 @@ void reduce_segments(const GatherReduceCall& call, const LongBags& long_bags) {
                                                  args.out_step,
                                                  {LoopOffsets(call.row), call.columns, true},
                                                  reduction_of(args.reduce, args.dtype)};
-    launch(reduce_segments_kernel<T>, grid_of(args.bags * call.batch.count, call.columns),
+    launch(reduce_segments_kernel<T>, grid_of(args.bags * call.batch.count, call.columns, false),
            call.stream, bag_ranges(args), rows_of<T>(call), output, args.bags, long_bags);
   });
 }
@@ -246,8 +252,11 @@ void reduce_segments(const GatherReduceCall& call, const LongBags& long_bags) {
 void reduce_long_segments(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
   visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {
+    // While thread blocks of the kernel before run, their shared memory is no L1 cache for these.
+    constexpr std::int64_t kFew = std::int64_t{1} << 21;
+    const bool are_few = args.count * call.all_columns <= kFew;
     launch(reduce_segment_blocks_kernel<T>,
-           grid_of(long_bags.most_blocks * call.batch.count, call.columns), call.stream,
+           grid_of(long_bags.most_blocks * call.batch.count, call.columns, are_few), call.stream,
            bag_ranges(args), rows_of<T>(call), reduction_of(args.reduce, args.dtype), long_bags);
   });
 }

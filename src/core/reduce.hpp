@@ -145,17 +145,31 @@ GPUKERN_HOST_DEVICE inline Value extreme(bool largest, Value a, Value b) {
   return chosen;
 }
 
+/// The same of accumulators.
+template <class A>
+GPUKERN_HOST_DEVICE inline A combine_extremes(bool largest, A a, A b) {
+  if constexpr (!std::is_floating_point_v<A>) {
+    return extreme<void>(largest, a, b);
+  } else {
+#ifdef __CUDA_ARCH__
+    // One instruction, which orders the zeros, but returns the number if the other is a NaN.
+    const A number = largest ? fmax(a, b) : fmin(a, b);
+    return b != b ? b : a != a ? a : number;
+#else
+    using Bits = std::conditional_t<sizeof(A) == 4, std::uint32_t, std::uint64_t>;
+    return extreme<Bits>(largest, a, b);
+#endif
+  }
+}
+
 /// Combines two values, the earlier one first. GPUKERN_REDUCE_MEAN adds.
 template <class A>
 GPUKERN_HOST_DEVICE inline A combine(gpukern_reduce reduce, A a, A b) {
   if constexpr (kIsComplex<A>) {
     return {a.re + b.re, a.im + b.im};
   } else {
-    if (reduce == GPUKERN_REDUCE_MIN || reduce == GPUKERN_REDUCE_MAX) {
-      using Bits = std::conditional_t<sizeof(A) == 4, std::uint32_t, std::uint64_t>;
-      return extreme<std::conditional_t<std::is_floating_point_v<A>, Bits, void>>(
-          reduce == GPUKERN_REDUCE_MAX, a, b);
-    }
+    if (reduce == GPUKERN_REDUCE_MIN || reduce == GPUKERN_REDUCE_MAX)
+      return combine_extremes(reduce == GPUKERN_REDUCE_MAX, a, b);
     if constexpr (std::is_integral_v<A>) {
       using Unsigned = std::make_unsigned_t<A>;
       const auto x = static_cast<std::uint64_t>(static_cast<Unsigned>(a));
