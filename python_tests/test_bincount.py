@@ -3,6 +3,7 @@
 
 """bincount: the oracle of scatter on generated calls, numpy.bincount by example, errors."""
 
+import cuda_driver
 import numpy as np
 import pytest
 import scatter_oracle
@@ -93,6 +94,22 @@ def test_up_to_255_weights_of_a_bin_give_numpys_sum(place, rng):
     index, weights = rng.integers(0, 1000, 5000), rng.standard_normal(5000)
     expected = np.bincount(index, weights, 1000)
     assert count(place, index, weights, size=1000).tobytes() == expected.tobytes()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nothing_waits_in_mode_fill(rng, weighted):
+    """So that a CUDA graph captures it."""
+    index, weights = rng.integers(-5, 60, 5000), rng.standard_normal(5000)
+    given = [to_device(index), to_device(weights)][: 1 + weighted]
+    stream = cuda_driver.Stream()
+    with stream.capture() as graph:
+        result = bincount(*given, size=50, mode="fill", stream=stream)
+    graph.launch()
+    stream.synchronize()
+    kept = (index >= 0) & (index < 50)
+    expected = bincount(index[kept], weights[kept] if weighted else None, size=50)
+    assert result.numpy().tobytes() == expected.tobytes()
 
 
 def test_the_size_of_host_arrays():

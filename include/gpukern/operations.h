@@ -199,8 +199,9 @@ typedef struct gpukern_scatter_options {
  * mode writes outside the array that is written to, for any index. Where the arguments overlap, the
  * result is that of separate memory.
  *
- * With a target on a GPU, 0-d values and a 0-d index without further ones may be in host memory,
- * and changed when the call returns. Values of up to 16 bytes are copied without a wait.
+ * Of a call on a GPU, 0-d values, a 0-d index without further ones and, with `out`, a target that
+ * repeats one element by strides of 0 may be in host memory, and changed when the call returns.
+ * Elements of up to 16 bytes are copied without a wait.
  *
  * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE without
  * gpukern_exec::index_errors, which waits for the stream, and during stream capture is a

@@ -153,6 +153,21 @@ bool run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& opt
 
 bool is_number_on_host(const Tensor& tensor) { return !tensor.device.cuda && tensor.ndim == 0; }
 
+/// Whether a tensor in host memory has one element, which strides of 0 may repeat.
+bool repeats_number_on_host(const Tensor& tensor) {
+  bool repeats = !tensor.device.cuda && tensor.count() > 0;
+  for (int d = 0; d < tensor.ndim; ++d)
+    repeats = repeats && (tensor.stride[d] == 0 || tensor.shape[d] == 1);
+  return repeats;
+}
+
+/// The element that a tensor repeats.
+Tensor repeated_element(Tensor tensor) {
+  tensor.ndim = 0;
+  tensor.total = 1;
+  return tensor;
+}
+
 /// Checks the indices, but those of a tuple, and writes `updates` values.
 void run_checked(const IndexedWrite& write, gpukern_scatter_options options, const Tensor& out,
                  std::int64_t updates, const Call& call, const gpukern_exec* exec,
@@ -192,13 +207,14 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   require_indexed_out(out, "the target", target.tensor, target.tensor);
   const std::int64_t updates = broadcast_to(values.tensor, shape, values.name).count();
   // A GPU gets copies of numbers in host memory.
-  const bool on_gpu = target.tensor.device.cuda;
+  const bool on_gpu = out.tensor.device.cuda;
+  const bool target_is_number = on_gpu && repeats_number_on_host(target.tensor);
   const bool index_is_number = on_gpu && tuple == nullptr && is_number_on_host(index.tensor);
   const bool value_is_number = on_gpu && is_number_on_host(values.tensor);
-  const Call call(
-      function,
-      {&target, index_is_number ? &target : &index, value_is_number ? &target : &values, &out},
-      exec);
+  const Call call(function,
+                  {target_is_number ? &out : &target, index_is_number ? &out : &index,
+                   value_is_number ? &out : &values, &out},
+                  exec);
   Progress progress(function, exec);
   progress.expect(out.tensor.bytes());
   const cpu::StopScope stop(progress.stop_source(call.device_id));
@@ -208,22 +224,25 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   }
   require(axis.n > 0 || updates == 0, GPUKERN_INDEX_ERROR,
           "cannot do a non-empty put to an empty axis.");
-  if (!index_is_number && !value_is_number)
+  if (!target_is_number && !index_is_number && !value_is_number)
     return run_checked(write, options, out.tensor, updates, call, exec, progress);
   if (index_is_number && options.mode == GPUKERN_INDEX_RAISE && call.index_errors == nullptr) {
     require_number_in_bounds(call, {&index.tensor, axis});
     options.mode = GPUKERN_INDEX_WRAP;  // which is the same for it
   }
+  std::unique_ptr<const OperandCopy> target_copy;
   std::unique_ptr<const OperandCopy> index_copy;
   std::unique_ptr<const OperandCopy> value_copy;
   const auto there = [&](std::unique_ptr<const OperandCopy>& copy, const Argument& given) {
-    copy = std::make_unique<const OperandCopy>(call, call.device, call.device_id, given.tensor);
-    return Argument(given.name, copy->tensor());
+    copy = std::make_unique<const OperandCopy>(call, call.device, call.device_id,
+                                               repeated_element(given.tensor));
+    return Argument(given.name, broadcast_to(copy->tensor(), given.tensor, given.name));
   };
+  const Argument target_there = target_is_number ? there(target_copy, target) : target;
   const Argument index_there = index_is_number ? there(index_copy, index) : index;
   const Argument values_there = value_is_number ? there(value_copy, values) : values;
   run_checked(
-      {function, target, index_there, values_there, raw_out, axis, shape, make_loops, tuple},
+      {function, target_there, index_there, values_there, raw_out, axis, shape, make_loops, tuple},
       options, out.tensor, updates, call, exec, progress);
 }
 

@@ -159,7 +159,6 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     zeros = ZERO if weights is None else np.zeros((), dtype_of(&vals))
     describe_own(&call, zeros, "zeros", &zero)
     zero.c.dtype = vals.c.dtype  # which NumPy may not have
-    copy_to_gpu_of(&call, &idx, &zero)
     repeat(&zero, bins)
     result = new_result(&call, &idx, dtype_of(&vals), 1, &bins, &dst)
     if bins == 0 and options.mode == GPUKERN_INDEX_FILL:  # no number is counted
