@@ -176,14 +176,26 @@ def test_numbers_are_converted_as_by_numpy(number, dtype):
     assert result.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize(("dtype", "number"), [("int8", 128), ("int8", -129), ("uint8", -1)])
+@pytest.mark.parametrize(
+    ("dtype", "text", "number"),
+    [
+        ("int8", "s", 128),
+        ("int8", "s", -129),
+        ("uint8", "s", -1),
+        ("int8", "s * s", 100),
+        ("uint8", "(-s)", 1),
+        ("uint8", "(s - 2)", 1),
+    ],
+)
 @pytest.mark.parametrize("size", [40, 100])
-def test_nothing_is_written_before_a_number_is_refused(monkeypatch, size, dtype, number):
+def test_nothing_is_written_before_a_number_is_refused(monkeypatch, size, dtype, text, number):
     small_blocks(monkeypatch)
+    function = fresh(f"a * 2 * 3 + {text}", ("a", "s"))
     out = np.full(size, 7, dtype)
-    with pytest.raises(OverflowError, match=f"out of bounds for {dtype}"):
-        fresh("a * 2 * 3 + s", ("a", "s"))(np.ones(size, dtype), number, out=out)
-    assert (out == 7).all()
+    for given in (np.ones(size, dtype), out):
+        with pytest.raises(OverflowError, match=f"out of bounds for {dtype}"):
+            function(given, number, out=out)
+        assert (out == 7).all()
 
 
 def test_dear_functions_have_a_block_for_each_thread():

@@ -54,7 +54,8 @@ cnp.import_array()
 
 # Elements that need neither blocks nor buffers: a new array for each step stays in the cache.
 FEW = 1 << 15
-# Of the widest array in a call that one thread computes in one block: the caches hold it.
+# Of the widest array in a call that one thread computes in one block. Measured:
+# benchmarks/notes/host.md#element-wise-functions-blocks-temporaries-threads.
 ALONE_BYTES = 1 << 24
 # The same of a block of a larger call. In smaller blocks, threads wait for Python's lock more than
 # they compute.
@@ -110,6 +111,7 @@ cdef class HostFunction:
         self.write = writer.write()  # f(*arguments, out, *buffers)
         used = [each for each in typed.function.nodes if isinstance(each, Input)]
         self.uses_all = len(used) == len(typed.types)
+        self.derives_numbers = any([step.weak for step in typed.steps])
         dtypes = {out_type, *typed.types, *[step.computed for step in typed.steps]} - {*WEAK_TYPES}
         widest = max([host_dtype(each).itemsize for each in dtypes])
         self.cost = sum(map(cost, typed.steps)) or 1
@@ -188,20 +190,18 @@ cdef class HostFunction:
         return 0
 
     cdef int in_one_block(self, list arguments, object out, tuple assigned) except -1:
-        numbers, dtypes = assigned
-        if dtypes:
-            buffers = Scratch(assigned, out.size).beside(out)
-        else:
-            buffers = [None if number is None else out for number in numbers]
-        quietly(self.write, (*arguments, out, *buffers))
+        quietly(self.write, (*arguments, out, *Scratch(assigned, out.size).beside(out)))
         return 0
 
     cdef bint certainly_fit(self, tuple arguments) except -1:
-        """Whether every dtype has the Python ints."""
+        """Whether no step can refuse a Python int: every dtype has the arguments' numbers, and no
+        other ones are computed from them."""
         if "int" not in self.typed.types:
             return True
+        if self.derives_numbers:
+            return False
         for number, dtype in zip(arguments, self.typed.types):
-            if dtype == "int" and not 0 <= number <= 127:
+            if dtype == "int" and (type(number) is not int or not 0 <= number <= 127):
                 return False
         return True
 
