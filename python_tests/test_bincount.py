@@ -193,6 +193,15 @@ def test_negative_numbers_of_narrow_dtypes(dtype, size):
         bincount(index, size=size)
 
 
+def test_no_bins_anywhere(place):
+    index = np.array([-1, -5])
+    for weights in (None, np.ones(2, "f4")):
+        assert count(place, index, weights, size=0, mode="fill").shape == (0,)
+        assert count(place, index[:0], None if weights is None else weights[:0], size=0).size == 0
+        with pytest.raises(IndexError):
+            count(place, index, weights, size=0)
+
+
 def test_no_bins():
     for options in ({}, {"size": 0}):
         assert bincount([-1, -5], mode="fill", **options).tolist() == []

@@ -199,9 +199,10 @@ typedef struct gpukern_scatter_options {
  * mode writes outside the array that is written to, for any index. Where the arguments overlap, the
  * result is that of separate memory.
  *
- * Of a call on a GPU, 0-d values, a 0-d index without further ones and, with `out`, a target that
- * repeats one element by strides of 0 may be in host memory, and changed when the call returns.
- * Elements of up to 16 bytes are copied without a wait.
+ * If the array that is written to is on a GPU, these may be in host memory: 0-d values, a 0-d index
+ * without further ones, and, with `out`, a target of one element or of one that strides of 0
+ * repeat. The call has read them when it returns. Elements of up to 16 bytes are copied without a
+ * wait.
  *
  * Stream behaviour: enqueues, except in mode GPUKERN_INDEX_RAISE without
  * gpukern_exec::index_errors, which waits for the stream, and during stream capture is a

@@ -153,16 +153,15 @@ bool run_offloaded(const IndexedWrite& write, const gpukern_scatter_options& opt
 
 bool is_number_on_host(const Tensor& tensor) { return !tensor.device.cuda && tensor.ndim == 0; }
 
-/// Whether a tensor in host memory has one element, which strides of 0 may repeat.
+/// Whether a tensor in host memory is one element, repeated or not, or empty.
 bool repeats_number_on_host(const Tensor& tensor) {
-  bool repeats = !tensor.device.cuda && tensor.count() > 0;
-  for (int d = 0; d < tensor.ndim; ++d)
-    repeats = repeats && (tensor.stride[d] == 0 || tensor.shape[d] == 1);
+  bool repeats = !tensor.device.cuda;
+  for (int d = 0; d < tensor.ndim; ++d) repeats = repeats && tensor.stride[d] == 0;
   return repeats;
 }
 
-/// The element that a tensor repeats.
-Tensor repeated_element(Tensor tensor) {
+/// The first element.
+Tensor first_element(Tensor tensor) {
   tensor.ndim = 0;
   tensor.total = 1;
   return tensor;
@@ -207,13 +206,14 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   require_indexed_out(out, "the target", target.tensor, target.tensor);
   const std::int64_t updates = broadcast_to(values.tensor, shape, values.name).count();
   // A GPU gets copies of numbers in host memory.
-  const bool on_gpu = out.tensor.device.cuda;
+  const Argument& on = target.tensor.device.cuda ? target : out;
+  const bool on_gpu = on.tensor.device.cuda;
   const bool target_is_number = on_gpu && repeats_number_on_host(target.tensor);
   const bool index_is_number = on_gpu && tuple == nullptr && is_number_on_host(index.tensor);
   const bool value_is_number = on_gpu && is_number_on_host(values.tensor);
   const Call call(function,
-                  {target_is_number ? &out : &target, index_is_number ? &out : &index,
-                   value_is_number ? &out : &values, &out},
+                  {target_is_number ? &on : &target, index_is_number ? &on : &index,
+                   value_is_number ? &on : &values, &out},
                   exec);
   Progress progress(function, exec);
   progress.expect(out.tensor.bytes());
@@ -234,8 +234,9 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   std::unique_ptr<const OperandCopy> index_copy;
   std::unique_ptr<const OperandCopy> value_copy;
   const auto there = [&](std::unique_ptr<const OperandCopy>& copy, const Argument& given) {
+    if (given.tensor.count() == 0) return out;
     copy = std::make_unique<const OperandCopy>(call, call.device, call.device_id,
-                                               repeated_element(given.tensor));
+                                               first_element(given.tensor));
     return Argument(given.name, broadcast_to(copy->tensor(), given.tensor, given.name));
   };
   const Argument target_there = target_is_number ? there(target_copy, target) : target;

@@ -79,6 +79,35 @@ TEST(HostNumberTest, ScatterReadsThemAtOnce) {
   EXPECT_EQ(target.values(), (Numbers::Values{0, 1, 7, 3}));
 }
 
+TEST(HostNumberTest, ScatterRepeatsATarget) {
+  const Numbers index;
+  const Numbers out;
+  std::int32_t zero = 5;
+  std::int32_t value = 1;
+  std::int64_t size = 4;
+  std::int64_t stride = 0;
+  const gpukern_tensor target{&zero, kCpu, 1, kInt, &size, &stride, 0};
+  const gpukern_tensor at = index.tensor();
+  const gpukern_tensor values{&value, kCpu, 0, kInt, nullptr, nullptr, 0};
+  const gpukern_tensor to = out.tensor();
+  gpukern_scatter_options options = GPUKERN_SCATTER_OPTIONS_INIT;
+  options.mode = GPUKERN_INDEX_CLIP;
+  options.reduce = GPUKERN_REDUCE_ADD;
+  const std::size_t before = fake_gpu().waiting();
+  ASSERT_EQ(gpukern_scatter(&target, &at, &values, 0, &to, &options, nullptr), GPUKERN_SUCCESS)
+      << gpukern_last_error();
+  EXPECT_GE(fake_gpu().waiting(), before + 3);
+  zero = value = -1;
+  EXPECT_EQ(out.values(), (Numbers::Values{6, 6, 6, 6}));
+
+  std::array<std::int32_t, 4> two{1, 2, 3, 4};
+  const gpukern_tensor others{two.data(), kCpu, 1, kInt, &size, nullptr, 0};
+  EXPECT_EQ(gpukern_scatter(&others, &at, &at, 0, &to, &options, nullptr), GPUKERN_VALUE_ERROR);
+  EXPECT_EQ(gpukern_scatter(&at, &at, &values, 0, &others, &options, nullptr), GPUKERN_VALUE_ERROR);
+  EXPECT_STREQ(gpukern_last_error(), "scatter: out must be on cuda:0 like target, got cpu");
+  EXPECT_EQ(gpukern_scatter(&target, &at, &at, 0, nullptr, &options, nullptr), GPUKERN_VALUE_ERROR);
+}
+
 TEST(HostNumberTest, GatherChecksAnIndexWithoutAWait) {
   const Numbers source;
   const Numbers out;

@@ -164,7 +164,8 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     if bins == 0 and options.mode == GPUKERN_INDEX_FILL:  # no number is counted
         idx.c.ndim, idx.c.shape = 1, &bins
         if weights is not None:
-            vals.c.ndim, vals.c.data = 0, zero.c.data
+            vals.c = zero.c
+            vals.c.ndim = 0
     # As unsigned, negative numbers are out of bounds instead of counting from the end.
     idx.c.dtype.code = GPUKERN_UINT
     try:
