@@ -54,7 +54,7 @@ def test_many_segments(place, rng, dtype):
 
 def test_many_long_segments(place, rng):
     """More than a GPU joins by a thread block each."""
-    count, length = 1500, 2400
+    count, length = 4000, 2400
     x = rng.standard_normal((count, length)).astype("f4")
     expected = bag_oracle.segment_reduce(x.T, [0, length])[0]
     offsets = np.arange(0, x.size + 1, length)

@@ -27,9 +27,9 @@ RowShares row_shares(std::int64_t rows, std::int64_t columns, int each) {
 }
 
 /// Each group of threads reduces a bag of at most one block, or, with `of_long`, a block of a long
-/// bag. For rare layouts, one kernel does both.
-template <class T, int kCount, bool kAny, bool kOfLong>
-__global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T, kCount>)
+/// bag. `kIndexed`: of the items that an index names, and for rare layouts of any items.
+template <class T, int kCount, bool kAny, bool kIndexed>
+__global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T, kCount, kIndexed>)
     reduce_bags_kernel(const __grid_constant__ BagRanges ranges,
                        const __grid_constant__ ItemRows rows,
                        const __grid_constant__ BagOutput<RowColumns<kCount, kAny>> output,
@@ -38,7 +38,6 @@ __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T, kCo
   using A = Accumulator<T>;
   wait_for_previous();
   launch_next();
-  if constexpr (!kAny) of_long = kOfLong;
   if (of_long && long_bags.is_void()) return;
   const RowGroup group{static_cast<int>(threadIdx.x) % shares.lanes, shares.lanes};
   const int groups = kBagThreads / group.lanes;
@@ -54,7 +53,7 @@ __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T, kCo
     items = group.agreed(bag != nullptr ? ranges.of<kAny>(bag->bag).block(own.row - bag->first)
                                         : ranges.of<kAny>(own.row));
   if (has_work && items.blocks() <= 1)
-    combine_share<T>(
+    combine_share<T, kIndexed>(
         rows, items, own.number * batch.from, output.columns, share, group, output.reduction,
         [&](std::int64_t column, std::int64_t number, auto& sum) {
           if (!of_long) {
@@ -74,21 +73,25 @@ __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T, kCo
                    rows.mode != GPUKERN_INDEX_FILL);
 }
 
-template <bool kOfLong>
-void reduce(const GatherReduceCall& call, const LongBags& long_bags) {
+void reduce(const GatherReduceCall& call, const LongBags& long_bags, bool of_long) {
   const GatherReduceArgs& args = call.args;
   visit_columns(call, [&]<class T, int kCount, bool kAny>(TypeTag<T>,
                                                           const RowColumns<kCount, kAny>& columns) {
     const BagOutput<RowColumns<kCount, kAny>> output{args.out, args.out_step, columns,
                                                      reduction_of(args.reduce, args.dtype)};
-    const std::int64_t work = (kOfLong ? long_bags.most_blocks : args.bags) * call.batch.count;
+    const std::int64_t work = (of_long ? long_bags.most_blocks : args.bags) * call.batch.count;
     const RowShares shares = row_shares(work, call.columns, kCount);
-    constexpr bool kSeparate = !kAny && kOfLong;
-    launch(reduce_bags_kernel<T, kCount, kAny, kSeparate>,
-           Grid{ceil_divide(work * shares.groups, kBagThreads / shares.lanes), kBagThreads, 0,
-                kOfLong},
-           call.stream, bag_ranges(args), item_rows(args), output, args.bags, call.batch, shares,
-           long_bags, kOfLong);
+    const auto start = [&](auto kernel) {
+      launch(kernel,
+             Grid{ceil_divide(work * shares.groups, kBagThreads / shares.lanes), kBagThreads, 0,
+                  of_long},
+             call.stream, bag_ranges(args), item_rows(args), output, args.bags, call.batch, shares,
+             long_bags, of_long);
+    };
+    if (args.index != nullptr)
+      start(reduce_bags_kernel<T, kCount, kAny, true>);
+    else
+      start(reduce_bags_kernel<T, kCount, kAny, kAny>);
   });
 }
 
@@ -96,12 +99,12 @@ void reduce(const GatherReduceCall& call, const LongBags& long_bags) {
 
 void reduce_bags(const GatherReduceCall& call, const LongBags& long_bags) {
   if (are_segments(call)) return reduce_segments(call, long_bags);
-  reduce<false>(call, long_bags);
+  reduce(call, long_bags, false);
 }
 
 void reduce_long_bags(const GatherReduceCall& call, const LongBags& long_bags) {
   if (are_segments(call)) return reduce_long_segments(call, long_bags);
-  reduce<true>(call, long_bags);
+  reduce(call, long_bags, true);
 }
 
 }  // namespace gpukern::gpu

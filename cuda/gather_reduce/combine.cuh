@@ -18,8 +18,9 @@ namespace gpukern::gpu {
 
 /// Thread blocks of 128 threads that a multiprocessor shall have room for: more hide more latency,
 /// until accumulators, or the values of a batch of rows, leave the registers.
-template <class T, int kCount>
-inline constexpr int kResidentBlocks = kCount > 1 || sizeof(Accumulator<T>) > 8 ? 4 : 6;
+template <class T, int kCount, bool kIndexed>
+inline constexpr int kResidentBlocks =
+    (kCount > 1 && !kIndexed) || sizeof(Accumulator<T>) > 8 ? 4 : 6;
 
 /// Items [begin, end).
 struct ItemRange {
@@ -75,12 +76,6 @@ struct ItemRows {
   /// out, and beyond `number`. All indices are loaded before the first use.
   template <bool kAny, int kItems>
   __device__ void find(std::int64_t first, int number, const std::byte* (&row)[kItems]) const {
-    if (!kAny && index == nullptr) {
-      const std::byte* next = source + offset<kAny>(first);
-#pragma unroll
-      for (int k = 0; k < kItems; ++k, next += axis.step(0)) row[k] = k < number ? next : nullptr;
-      return;
-    }
     std::int64_t position[kItems];
     if (index == nullptr) {
 #pragma unroll
@@ -214,28 +209,56 @@ __device__ void combine_rows(const ItemRows& rows, std::int64_t first,
     with_kind(reduction, combine_all);
 }
 
+/// Combines `number` rows from `row` on, at most a block. They are aligned, and have no weights.
+template <class T, int kCount>
+__device__ void combine_neighbours(const std::byte* row, std::int64_t step, int number,
+                                   const Reduction& reduction, Accumulator<T> (&sum)[kCount]) {
+  constexpr int kInFlight = 8;
+  with_kind(reduction, [&](const auto& kind) {
+    for (int first = 0; first < number; first += kInFlight) {
+      Accumulator<T> value[kInFlight][kCount];
+#pragma unroll
+      for (int k = 0; k < kInFlight; ++k)
+        if (first + k < number) load_columns<T>(row + (first + k) * step, true, value[k]);
+#pragma unroll
+      for (int k = 0; k < kInFlight; ++k) {
+        if (first + k >= number) break;
+#pragma unroll
+        for (int c = 0; c < kCount; ++c) sum[c] = combine(kind, sum[c], value[k][c]);
+      }
+    }
+  });
+}
+
 /// Combines items for kCount neighbouring columns at an offset of their rows, and returns their
 /// number without those that are left out. All threads of the group call it; one that has no
 /// columns is not `active`. Threads of large groups find a row each and tell the others.
-template <class T, bool kAny, int kCount>
+template <class T, bool kIndexed, bool kAny, int kCount>
 __device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& items,
                                       const RowGroup& group, bool active, std::int64_t offset,
                                       bool aligned, const Reduction& reduction,
                                       Accumulator<T> (&sum)[kCount]) {
-  constexpr int kTogether = kAny ? 4 : 8;
+  constexpr int kFew = 4;
+  constexpr int kMany = kCount == 1 && !kAny ? 8 : 4;
   std::int64_t combined = 0;
-  if (kAny || rows.index == nullptr || group.lanes < kTogether) {
+  if constexpr (!kIndexed) {
+    static_assert(!kAny);
+    const std::int64_t step = rows.axis.step(0);
+    if (active && items.begin < items.end)
+      combine_neighbours<T>(rows.source + items.begin * step + offset, step,
+                            static_cast<int>(items.end - items.begin), reduction, sum);
+    return items.end - items.begin;
+  }
+  if (kAny || group.lanes < kMany) {
     if (!active) return 0;
-    for (std::int64_t first = items.begin; first < items.end; first += kTogether) {
-      const std::byte* row[kTogether];
-      rows.find<kAny>(first, static_cast<int>(min(items.end - first, std::int64_t{kTogether})),
-                      row);
+    for (std::int64_t first = items.begin; first < items.end; first += kFew) {
+      const std::byte* row[kFew];
+      rows.find<kAny>(first, static_cast<int>(min(items.end - first, std::int64_t{kFew})), row);
       combine_rows<T, kAny>(rows, first, row, offset, aligned, reduction, sum);
-      if (rows.index == nullptr) continue;
 #pragma unroll
-      for (int k = 0; k < kTogether; ++k) combined += row[k] != nullptr;
+      for (int k = 0; k < kFew; ++k) combined += row[k] != nullptr;
     }
-    return rows.index == nullptr ? items.end - items.begin : combined;
+    return combined;
   }
   const unsigned mask = group.mask();
   for (std::int64_t chunk = items.begin; chunk < items.end; chunk += group.lanes) {
@@ -243,10 +266,10 @@ __device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& ite
     const bool has_own = group.lane < items.end - chunk;
     rows.find<kAny>(chunk + group.lane, has_own ? 1 : 0, own);
     const std::int64_t end = min(chunk + group.lanes, items.end);
-    for (std::int64_t first = chunk; first < end; first += kTogether) {
-      const std::byte* row[kTogether];
+    for (std::int64_t first = chunk; first < end; first += kMany) {
+      const std::byte* row[kMany];
 #pragma unroll
-      for (int k = 0; k < kTogether; ++k) {
+      for (int k = 0; k < kMany; ++k) {
         const auto address = reinterpret_cast<unsigned long long>(own[0]);
         const auto from = static_cast<int>(first - chunk) + k;
         row[k] = reinterpret_cast<const std::byte*>(__shfl_sync(mask, address, from, group.lanes));
@@ -282,7 +305,7 @@ struct RowShares {
 
 /// Combines items for the columns of a share, from an offset on, and calls store(column, number of
 /// items, sums). All threads of the group call it.
-template <class T, int kCount, bool kAny, class Store>
+template <class T, bool kIndexed, int kCount, bool kAny, class Store>
 __device__ void combine_share(const ItemRows& rows, const ItemRange& items, std::int64_t offset,
                               const RowColumns<kCount, kAny>& columns,
                               const RowShares::Columns& share, const RowGroup& group,
@@ -294,9 +317,9 @@ __device__ void combine_share(const ItemRows& rows, const ItemRange& items, std:
     Accumulator<T> sum[kCount];
 #pragma unroll
     for (int c = 0; c < kCount; ++c) sum[c] = identity<Accumulator<T>>(reduction);
-    const std::int64_t number =
-        combine_items<T, kAny>(rows, items, group, active, offset + columns.at(column).from,
-                               columns.is_aligned(), reduction, sum);
+    const std::int64_t number = combine_items<T, kIndexed, kAny>(
+        rows, items, group, active, offset + columns.at(column).from, columns.is_aligned(),
+        reduction, sum);
     if (active) store(column, number, sum);
   }
 }

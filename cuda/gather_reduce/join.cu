@@ -65,10 +65,11 @@ __global__ void __launch_bounds__(kJoinThreads)
                      int unlisted_width, LongBags long_bags) {
   using A = Accumulator<T>;
   wait_for_previous();
-  // Bags that thread blocks have time for: a thread takes longer for some blocks.
-  const bool are_few = long_bags.bags() * output.columns.count <= 4 * gridDim.x;
-  const std::int64_t few_blocks = are_few ? 8 : 64;
   if (long_bags.is_void()) return reduce_unlisted<T>(ranges, rows, output, bags, unlisted_width);
+  // Where bags are few, a thread block joins more than eight blocks of each in less time than a
+  // thread does. The tree is the same.
+  const bool are_few = long_bags.bags() * output.columns.count <= 4 * gridDim.x;
+  const std::int64_t most_of_thread = are_few ? 8 : 64;
   const RowColumns<1>& columns = output.columns;
   const auto block_of = [&](const LongBag& bag, std::int64_t column) {
     return BlockSums<A>{long_bags.sums_of<A>(bag.first, columns.count) + column, columns.count};
@@ -80,7 +81,7 @@ __global__ void __launch_bounds__(kJoinThreads)
   for (std::int64_t work = std::int64_t{blockIdx.x} * kJoinThreads + threadIdx.x;
        work < long_bags.bags() * columns.count; work += std::int64_t{gridDim.x} * kJoinThreads) {
     const LongBag bag = long_bags.bag[work / columns.count];
-    if (bag.blocks > few_blocks) continue;
+    if (bag.blocks > most_of_thread) continue;
     const std::int64_t column = work % columns.count;
     store(bag, column, join_blocks<A>(block_of(bag, column), 0, bag.blocks, output.reduction));
   }
@@ -93,7 +94,7 @@ __global__ void __launch_bounds__(kJoinThreads)
   for (std::int64_t first = blockIdx.x; first < works; first += kJoinThreads * step) {
     // Each thread looks at another bag.
     const std::int64_t mine = first + threadIdx.x * step;
-    const bool has_many = mine < works && long_bags.bag[mine / tiles].blocks > few_blocks;
+    const bool has_many = mine < works && long_bags.bag[mine / tiles].blocks > most_of_thread;
     if (threadIdx.x == 0) number = 0;
     if (__syncthreads_or(has_many ? 1 : 0) == 0) continue;
     if (has_many) many[atomicAdd(&number, 1)] = mine;

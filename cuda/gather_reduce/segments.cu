@@ -176,6 +176,7 @@ __global__ void __launch_bounds__(kSegmentThreads, 8)
                            const __grid_constant__ BagOutput<RowColumns<1, false>> output,
                            std::int64_t segments, LongBags long_bags) {
   __shared__ Window windows[kSegmentThreads / kWarp];
+  wait_for_previous();
   launch_next();
   const SegmentThread own(segments, rows.batch, rows.columns);
   const ItemRange items = ranges.of<false>(own.segment);
@@ -252,11 +253,12 @@ void reduce_segments(const GatherReduceCall& call, const LongBags& long_bags) {
 void reduce_long_segments(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
   visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {
-    // While thread blocks of the kernel before run, their shared memory is no L1 cache for these.
-    constexpr std::int64_t kFew = std::int64_t{1} << 21;
-    const bool are_few = args.count * call.all_columns <= kFew;
+    // A resident thread block of the previous kernel keeps its shared memory, which leaves less L1
+    // cache: of many elements, that costs more than an early launch saves.
+    constexpr std::int64_t kMostEarly = std::int64_t{1} << 21;
+    const bool early = args.count * call.all_columns <= kMostEarly;
     launch(reduce_segment_blocks_kernel<T>,
-           grid_of(long_bags.most_blocks * call.batch.count, call.columns, are_few), call.stream,
+           grid_of(long_bags.most_blocks * call.batch.count, call.columns, early), call.stream,
            bag_ranges(args), rows_of<T>(call), reduction_of(args.reduce, args.dtype), long_bags);
   });
 }

@@ -145,14 +145,14 @@ GPUKERN_HOST_DEVICE inline Value extreme(bool largest, Value a, Value b) {
   return chosen;
 }
 
-/// The same of accumulators.
+/// The extreme of two accumulators.
 template <class A>
 GPUKERN_HOST_DEVICE inline A combine_extremes(bool largest, A a, A b) {
   if constexpr (!std::is_floating_point_v<A>) {
     return extreme<void>(largest, a, b);
   } else {
 #ifdef __CUDA_ARCH__
-    // One instruction, which orders the zeros, but returns the number if the other is a NaN.
+    // By PTX's max and min, of which +0 is more than -0; they return the other of a NaN.
     const A number = largest ? fmax(a, b) : fmin(a, b);
     return b != b ? b : a != a ? a : number;
 #else
