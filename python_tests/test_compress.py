@@ -297,6 +297,20 @@ def theirs(request):
     return KINDS[request.param]()
 
 
+def test_every_size_of_a_selection(place, rng):
+    """Nothing is written behind the items that are asked for."""
+    x = rng.standard_normal(40).astype("f4")
+    mask = rng.random(40) < 0.6
+    for size in range(30):
+        expected = np.append(x[mask], np.full(40, -1, "f4"))[:size]
+        assert compress_at(place, mask, x, size=size, fill_value=-1).tobytes() == expected.tobytes()
+    memory = np.full(40, 7.0, "f4")
+    for size in range(int(mask.sum())):
+        compress(mask, x, size=size, out=memory[:size])
+        assert memory[:size].tobytes() == x[mask][:size].tobytes()
+        assert (memory[size:] == 7).all()
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_arrays_of_libraries(theirs, rng, dtype):
     if not theirs.has(dtype):
