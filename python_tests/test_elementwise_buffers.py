@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from gpukern import elementwise
 from gpukern._elementwise import cpu_executor
+from gpukern._elementwise.blocking import blocks, even_block
 from gpukern._elementwise.frontend import type_resolution
 from gpukern._elementwise.numpy_codegen import Writer
 from gpukern._elementwise.temporaries import OUT, BufferAssignment, Scratch
@@ -208,6 +209,21 @@ def test_dear_functions_have_a_block_for_each_thread():
     assert worth > made.few
     assert worth > made.alone
     assert worth >= 2 * made.block
+
+
+@pytest.mark.parametrize("shape", [(600_000,), (1000, 600), (7, 100_000), (2, 3, 90_000)])
+@pytest.mark.parametrize("threads", [1, 2, 3, 16])
+def test_each_thread_has_as_many_blocks(shape, threads):
+    most = 1 << 18
+    block = even_block(shape, most, threads)
+    parts = list(blocks(shape, block))
+    assert block < most + np.prod(shape[1:])
+    if len(shape) == 1 and threads > 1:
+        assert len(parts) % threads == 0
+    whole = np.zeros(shape, "i1")
+    for part in parts:
+        whole[part] += 1
+    assert (whole == 1).all()
 
 
 def test_an_error_in_a_later_block_comes_out(monkeypatch):

@@ -24,6 +24,16 @@ def blocks(shape, size):
         yield (slice(first, first + step), *(slice(None),) * (len(shape) - 1))
 
 
+def even_block(shape, most, threads):
+    """The size for blocks() of which each thread gets as many, of about `most` elements or less."""
+    if threads == 1:
+        return most
+    size, row = math.prod(shape), math.prod(shape[1:])
+    count = -(-size // (most * threads)) * threads
+    even = -(-size // count)
+    return -(-even // row) * row if row <= even else even
+
+
 def block_view(argument):
     """A function of a block that gives the part of an argument that is in it.
 

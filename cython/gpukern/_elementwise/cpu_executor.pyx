@@ -25,7 +25,7 @@ import threading
 
 import numpy as np
 
-from gpukern._elementwise.blocking import block_view, blocks, empty_like_any
+from gpukern._elementwise.blocking import block_view, blocks, empty_like_any, even_block
 from gpukern._elementwise.frontend.graph import Input
 from gpukern._elementwise.frontend.type_resolution import WEAK_TYPES
 from gpukern._elementwise.frontend.ufuncs import C_NAMES, TRANSCENDENTAL
@@ -175,8 +175,9 @@ cdef class HostFunction:
         if progress is None and wanted == 1 and out.size <= self.alone:
             self.in_one_block(views, target, assigned)
             return 0
-        work = Work(self, views, target, assigned)
-        parts = list(blocks(target.shape, self.block))
+        block = even_block(target.shape, self.block, wanted if progress is None else 1)
+        work = Work(self, views, target, assigned, block)
+        parts = list(blocks(target.shape, block))
         if progress is None:
             work.compute(parts, wanted)
             return 0
@@ -234,12 +235,12 @@ def cost(step):
 class Work:
     """A function, its arguments and its output, as coalesced_views() gives them."""
 
-    def __init__(self, function, arguments, out, assigned):
+    def __init__(self, function, arguments, out, assigned, block):
         self.write = function.write
         self.views = [block_view(each) for each in arguments]
         self.out = out
         self.assigned = assigned
-        self.block = min(function.block, out.size)  # elements, no block has more
+        self.block = min(block, out.size)  # elements, no block has more
 
     def compute(self, parts, wanted):
         """Computes some blocks, by up to `wanted` threads, the caller's being one."""
