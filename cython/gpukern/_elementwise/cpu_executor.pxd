@@ -14,6 +14,7 @@ cdef class HostFunction:
     cdef tuple axes
     cdef bint uses_all
     cdef bint derives_numbers
+    cdef readonly Py_ssize_t narrow
     cdef readonly Py_ssize_t few
     cdef readonly Py_ssize_t alone
     cdef readonly Py_ssize_t block

@@ -60,7 +60,8 @@ ALONE_BYTES = 1 << 24
 # The same of a block of a larger call. In smaller blocks, threads wait for Python's lock more than
 # they compute.
 BLOCK_BYTES = 1 << 20
-# Fewer steps, of one element each, are not worth a thread's start: about half a millisecond.
+# Fewer steps, of an element of four bytes each, are not worth a thread's start: about half a
+# millisecond.
 LEAST_FOR_THREAD = 1 << 21
 # Bytes of a result between two reports, as of saxpy's (src/runtime/pipeline_tuning.hpp).
 REPORT_BYTES = 1 << 25
@@ -115,9 +116,11 @@ cdef class HostFunction:
         dtypes = {out_type, *typed.types, *[step.computed for step in typed.steps]} - {*WEAK_TYPES}
         widest = max([host_dtype(each).itemsize for each in dtypes])
         self.cost = sum(map(cost, typed.steps)) or 1
-        self.block = max(min(BLOCK_BYTES // widest, LEAST_FOR_THREAD // self.cost), 1)
+        self.narrow = 4 // min(widest, 4)  # times as many elements of one or two bytes
+        least = LEAST_FOR_THREAD * self.narrow
+        self.block = max(min(BLOCK_BYTES // widest, least // self.cost), 1)
         # With nothing between the arguments and the result, blocks are for threads alone.
-        one_thread = (2 * LEAST_FOR_THREAD - 1) // self.cost
+        one_thread = (2 * least - 1) // self.cost
         self.few = min(FEW, one_thread) if writer.writers else one_thread
         self.alone = max(self.few, min(ALONE_BYTES // widest, one_thread))
 
@@ -208,7 +211,8 @@ cdef class HostFunction:
 
     def threads(self, Py_ssize_t size):
         """The number of threads that compute `size` elements."""
-        return max(min(get_num_threads(), size * self.cost // LEAST_FOR_THREAD), 1)
+        worth = size * self.cost // (LEAST_FOR_THREAD * self.narrow)
+        return max(min(get_num_threads(), worth), 1)
 
 
 cdef object reported(object result, object progress):
