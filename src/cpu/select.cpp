@@ -102,32 +102,36 @@ std::int64_t count_part(const SelectArgs& args, std::int64_t begin, std::int64_t
     for (std::int64_t done = 0; done < length; done += kCounted) {
       const std::byte* const mask = args.mask + offset[0] + done * step;
       const std::int64_t tested = std::min(kCounted, length - done);
-      count += step == kItem ? count_row<W>(mask, tested, args.bits)
-                             : count_block<W>(mask, step, tested, args.bits);
+      if (step == kItem)
+        count += count_row<W>(mask, tested, args.bits);
+      else if (step == -kItem)
+        count += count_row<W>(mask + (tested - 1) * step, tested, args.bits);
+      else
+        count += count_block<W>(mask, step, tested, args.bits);
     }
   });
   return count;
 }
 
-/// As select_part() for elements that are next to each other: moves each until the place `last`,
-/// and advances where it is nonzero. A branch on the mask would be mispredicted. Inlined, it
-/// lacks registers. `step` may be a constant.
-template <class W, class Move, class Step>
-[[gnu::noinline]] std::int64_t move_all(const std::byte* mask, std::int64_t length,
-                                        std::uint64_t bits, std::int64_t position, std::int64_t k,
-                                        std::int64_t last, Move move, Step step) {
-  constexpr std::int64_t kItem = sizeof(W);
+/// As select_part() for cheap moves: moves each element until the place `last`, and advances where
+/// it is nonzero. A branch on the mask would be mispredicted. Inlined, it lacks registers. The
+/// steps may be constants.
+template <class W, class MaskStep, class Move, class Step>
+[[gnu::noinline]] std::int64_t move_all(const std::byte* mask, MaskStep mask_step,
+                                        std::int64_t length, std::uint64_t bits,
+                                        std::int64_t position, std::int64_t k, std::int64_t last,
+                                        Move move, Step step) {
   constexpr std::int64_t kTogether = 8;  // before the next look at `last`
   std::int64_t i = 0;
   for (; i + kTogether <= length && k + kTogether <= last; i += kTogether)
 #pragma GCC unroll 8
     for (std::int64_t j = i; j < i + kTogether; ++j) {
       move.to(k * step, position + j);
-      k += is_nonzero<W>(mask + j * kItem, bits);
+      k += is_nonzero<W>(mask + j * mask_step, bits);
     }
   for (; i < length && k < last; ++i) {
     move.to(k * step, position + i);
-    k += is_nonzero<W>(mask + i * kItem, bits);
+    k += is_nonzero<W>(mask + i * mask_step, bits);
   }
   return k;
 }
@@ -189,13 +193,18 @@ void select_part(const SelectArgs& args, const Part& part, Move move) {
       const std::int64_t tested = std::min(kBlock, length - done);
       const bool is_dense = step == std::int64_t{sizeof(W)};
       if constexpr (Move::kIsCheap)
-        if (is_dense && !part.has_few()) {
+        if (!part.has_few()) {
           const std::integral_constant<std::int64_t, Move::kBytes> contiguous;
-          const auto move_to = [&](auto step_of_out) {
-            return move_all<W>(mask, tested, args.bits, position + done, k, part.last, move,
-                               step_of_out);
+          const auto move_to = [&](auto mask_step, auto step_of_out) {
+            return move_all<W>(mask, mask_step, tested, args.bits, position + done, k, part.last,
+                               move, step_of_out);
           };
-          k = args.step == contiguous ? move_to(contiguous) : move_to(args.step);
+          if (args.step != contiguous)
+            k = move_to(step, args.step);
+          else if (is_dense)
+            k = move_to(std::integral_constant<std::int64_t, sizeof(W)>(), contiguous);
+          else
+            k = move_to(step, contiguous);
           continue;
         }
       std::int32_t found[kBlock];
