@@ -69,7 +69,14 @@ def test_results_have_the_strides_of_numpys(rng, shape):
     c = rng.random(shape)
     fortran = np.asfortranarray(c)
     turned = np.moveaxis(np.ascontiguousarray(np.moveaxis(c, 0, -1)), -1, 0)
-    for a, b in ((fortran, fortran), (turned, 2), (3, c.T)):
+    for a, b in (
+        (fortran, fortran),
+        (turned, 2),
+        (3, c.T),
+        (fortran, c),
+        (c, fortran),
+        (turned, c),
+    ):
         assert f(a, b).strides == (a * 2 + b).strides
     for a, b in ((fortran, fortran), (turned, 2), (3, c.T), (fortran, c[:1]), (fortran, c[0])):
         wanted = a * 2 + b

@@ -52,8 +52,11 @@ def block_view(argument):
 
 
 def empty_like_any(arguments, shape, dtype):
-    """An uninitialised result, with the memory layout of the first argument of its shape."""
-    for each in arguments:
-        if isinstance(each, np.ndarray) and each.shape == shape:
-            return np.empty_like(each, dtype, subok=False)
-    return np.empty(shape, dtype)
+    """An uninitialised result, with the memory layout of NumPy's.
+
+    That of the first argument of its shape, unless one of that shape is C-contiguous.
+    """
+    alike = [each for each in arguments if isinstance(each, np.ndarray) and each.shape == shape]
+    if not alike or any(each.flags.c_contiguous for each in alike):
+        return np.empty(shape, dtype)
+    return np.empty_like(alike[0], dtype, subok=False)
