@@ -123,6 +123,14 @@ TEST_P(ScatterDuplicatesTest, IntegersOfManyUpdates) {
     check_pattern(pattern, kUint64Values, 300, 70000, 1, GPUKERN_REDUCE_ADD);
     check_pattern(pattern, kUint64Values, 20000, 70000, 1, GPUKERN_REDUCE_ADD);
     check_pattern(pattern, kInt32Values, 20000, 70000, 1, GPUKERN_REDUCE_MIN);
+    for (const gpukern_dtype narrow :
+         {gpukern_dtype{GPUKERN_INT, 8, 1}, gpukern_dtype{GPUKERN_INT, 16, 1},
+          gpukern_dtype{GPUKERN_UINT, 8, 1}, gpukern_dtype{GPUKERN_UINT, 16, 1}})
+      for (const gpukern_reduce reduce :
+           {GPUKERN_REDUCE_ADD, GPUKERN_REDUCE_MIN, GPUKERN_REDUCE_MAX}) {
+        check_pattern(pattern, narrow, 1000, 70000, 1, reduce);
+        check_pattern(pattern, narrow, 20001, 70000, 1, reduce);
+      }
   }
 }
 

@@ -1,17 +1,47 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Reductions whose order does not matter, one value for each update, by atomic operations.
+// Reductions whose order does not matter, one value for each update, by atomic operations. These
+// take at least 32 bits: narrow integers are combined as 32-bit ones in an array beside the target.
 #include <algorithm>
 
 #include "cuda/common/vector_access.cuh"
 #include "cuda/scatter/atomic.cuh"
 #include "cuda/scatter/key_of.cuh"
+#include "src/runtime/buffer.hpp"
 
 namespace gpukern::gpu {
 namespace {
 
 constexpr int kAddThreads = 1024;
+
+/// The values as the atomic operations take them.
+struct AtomicValues {
+  UpdateValues values;
+  std::int64_t bytes;  ///< of a value, which may be narrower than T
+  bool is_signed;
+
+  /// See UpdateValues::load().
+  template <class T, int kCount>
+  __device__ void load(std::int64_t first, std::int64_t between, std::int64_t last,
+                       T (&value)[kCount]) const {
+    if constexpr (std::is_same_v<T, unsigned>) {
+      if (bytes == 1) return load_as<std::uint8_t>(first, between, last, value);
+      if (bytes == 2) return load_as<std::uint16_t>(first, between, last, value);
+    }
+    values.load(first, between, last, value);
+  }
+
+ private:
+  template <class Raw, int kCount>
+  __device__ void load_as(std::int64_t first, std::int64_t between, std::int64_t last,
+                          unsigned (&value)[kCount]) const {
+    Raw raw[kCount];
+    values.load(first, between, last, raw);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) value[k] = static_cast<unsigned>(as_index(raw[k], is_signed));
+  }
+};
 
 /// Combines the values of equal keys of a warp, so that its atomic operations have different
 /// addresses; each lane has a key, -1 without an update. Returns whether the lane holds the result
@@ -68,6 +98,10 @@ struct KeyCache {
   static constexpr unsigned long long kNone = ~0ULL;
 };
 
+/// Whether elements of type T are too narrow for atomic operations.
+template <class T>
+inline constexpr bool kIsNarrow = std::is_integral_v<T> && sizeof(T) < kAtomicBytes;
+
 /// The most updates of a thread, and those in flight.
 constexpr std::int64_t kMostUpdates = 8;
 constexpr int kInFlight = 4;
@@ -75,7 +109,7 @@ constexpr int kInFlight = 4;
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     combine_items_kernel(const __grid_constant__ KeyOf key_of,
-                         const __grid_constant__ UpdateValues values,
+                         const __grid_constant__ AtomicValues values,
                          const __grid_constant__ TargetElements elements, std::int64_t count,
                          std::int64_t updates, const __grid_constant__ Reduction reduction) {
   using A = AtomicType<T>;
@@ -124,7 +158,7 @@ __device__ void add_shared(unsigned* sum, unsigned value) { atomicAdd(sum, value
 template <class A>
 __global__ void __launch_bounds__(kAddThreads)
     add_shared_kernel(const __grid_constant__ KeyOf key_of,
-                      const __grid_constant__ UpdateValues values,
+                      const __grid_constant__ AtomicValues values,
                       const __grid_constant__ TargetElements elements, std::int64_t count,
                       int keys) {
   extern __shared__ unsigned words[];
@@ -156,33 +190,71 @@ constexpr std::int64_t kMostShared = 32 << 10;
 constexpr std::int64_t kLeastShare = 4;
 
 /// The grid of add_shared_kernel; of no blocks if it does not pay.
+template <class A>
 Grid shared_grid(const ScatterCall& call) {
   const std::int64_t keys = call.args.keys.count();
+  const auto bytes = static_cast<std::int64_t>(sizeof(A)) * keys;
   const std::int64_t blocks = std::min(std::int64_t{2} * device_facts().multiprocessors,
                                        call.count / (kLeastShare * kAddThreads));
-  const bool pays = call.args.reduce == GPUKERN_REDUCE_ADD &&
-                    keys * call.args.item <= kMostShared &&
+  const bool pays = call.args.reduce == GPUKERN_REDUCE_ADD && bytes <= kMostShared &&
                     call.count >= kLeastShare * keys * blocks;
   return {.blocks = pays ? blocks : 0,
           .threads = kAddThreads,
-          .shared_bytes = static_cast<std::size_t>(keys * call.args.item)};
+          .shared_bytes = static_cast<std::size_t>(bytes)};
 }
 
 template <class T>
-void launch_items(const ScatterCall& call) {
+void launch_items(const ScatterCall& call, const AtomicValues& values,
+                  const TargetElements& elements, const Reduction& reduction) {
   const ScatterArgs& args = call.args;
   if constexpr (std::is_integral_v<T>) {
-    if (const Grid grid = shared_grid(call); grid.blocks > 0)
-      return launch(add_shared_kernel<AtomicType<T>>, grid, call.stream, key_of(args),
-                    update_values(args), target_elements(args), call.count,
-                    static_cast<int>(args.keys.count()));
+    if (const Grid grid = shared_grid<T>(call); grid.blocks > 0)
+      return launch(add_shared_kernel<AtomicType<T>>, grid, call.stream, key_of(args), values,
+                    elements, call.count, static_cast<int>(args.keys.count()));
   }
   // As many as keep all threads of the GPU at work.
   const std::int64_t updates =
       std::clamp<std::int64_t>(call.count / (resident_grid() * kThreads), 1, kMostUpdates);
   launch(combine_items_kernel<T>, ceil_divide(call.count, kThreads * updates), call.stream,
-         key_of(args), update_values(args), target_elements(args), call.count, updates,
-         reduction_of(args.reduce, args.dtype));
+         key_of(args), values, elements, call.count, updates, reduction);
+}
+
+/// Combines the target's elements with what their updates were combined to; `none` stands for what
+/// changes nothing.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    combine_narrow_kernel(const unsigned* combined, unsigned none, std::int64_t keys,
+                          const __grid_constant__ TargetElements elements,
+                          const __grid_constant__ Reduction reduction) {
+  const std::int64_t key = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (key >= keys || combined[key] == none) return;
+  T* const to = reinterpret_cast<T*>(elements.at(key));
+  *to = combine(reduction, *to, static_cast<T>(combined[key]));
+}
+
+template <class T>
+void combine_narrow(Device& device, const ScatterCall& call) {
+  const ScatterArgs& args = call.args;
+  const Reduction reduction = reduction_of(args.reduce, args.dtype);
+  const bool is_signed = args.dtype.code == GPUKERN_INT;
+  const std::int64_t keys = args.keys.count();
+  const std::int64_t bytes = keys * kAtomicBytes;
+  const Buffer memory(device, bytes, call.stream);
+  // Four equal bytes make a number that no narrow one is beyond.
+  int byte = 0;
+  if (args.reduce == GPUKERN_REDUCE_MAX) byte = is_signed ? 0x80 : 0;
+  if (args.reduce == GPUKERN_REDUCE_MIN) byte = is_signed ? 0x7f : 0xff;
+  check(cudaMemsetAsync(memory.data(), byte, static_cast<std::size_t>(bytes), call.stream),
+        "cudaMemsetAsync");
+  Loop<1> in_order;
+  in_order.push(keys, {kAtomicBytes});
+  launch_items<unsigned>(
+      call, {update_values(args), args.item, is_signed},
+      {static_cast<std::byte*>(memory.data()), LoopOffsets(in_order)},
+      reduction_of(args.reduce, {args.dtype.code, 8 * kAtomicBytes, args.dtype.lanes}));
+  launch(combine_narrow_kernel<T>, ceil_divide(keys, kThreads), call.stream,
+         static_cast<const unsigned*>(memory.data()), 0x01010101U * static_cast<unsigned>(byte),
+         keys, target_elements(args), reduction);
 }
 
 }  // namespace
@@ -192,17 +264,22 @@ bool has_atomic(const ScatterArgs& args) {
   visit_combined_type(args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const bool is_extreme = args.reduce == GPUKERN_REDUCE_MIN || args.reduce == GPUKERN_REDUCE_MAX;
-    has = !std::is_void_v<AtomicType<T>> && is_aligned(args, alignof(T)) &&
+    has = (!std::is_void_v<AtomicType<T>> || (kIsNarrow<T> && args.columns.count() == 1)) &&
+          is_aligned(args, alignof(T)) &&
           (args.reduce == GPUKERN_REDUCE_ADD || (is_extreme && std::is_integral_v<T>));
   });
   return has;
 }
 
-void scatter_atomically(const ScatterCall& call) {
+void scatter_atomically(Device& device, const ScatterCall& call) {
   if (call.columns > 1) return scatter_direct(call, true);
   visit_combined_type(call.args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (!std::is_void_v<AtomicType<T>>) launch_items<T>(call);
+    if constexpr (kIsNarrow<T>)
+      combine_narrow<T>(device, call);
+    else if constexpr (!std::is_void_v<AtomicType<T>>)
+      launch_items<T>(call, {update_values(call.args), sizeof(T), false},
+                      target_elements(call.args), reduction_of(call.args.reduce, call.args.dtype));
   });
 }
 

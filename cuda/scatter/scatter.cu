@@ -218,11 +218,19 @@ bool stays_cached(std::int64_t bytes) { return bytes <= device_facts().l2_bytes 
 bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
   const ScatterArgs& args = call.args;
   if (is_ordered && !args.any_order) return false;
+  if (args.item < kAtomicBytes) {
+    // An array of wider ones is cleared before, and read after the updates.
+    constexpr std::int64_t kMostKeys = 4;  // for each update
+    const std::int64_t keys = args.keys.count();
+    if (has_few(call) || (keys > kMostKeys * call.count && !stays_cached(kAtomicBytes * keys)))
+      return false;
+  }
   if (call.columns > 1 && !args.any_order) return call.count <= kAtomicRowsTo;
   // Updates in order have the keys of few rows along the axis at a time.
   const std::int64_t keys = std::min(args.keys.count(), args.n * args.key_step);
   const std::int64_t most = is_ordered || call.columns > 1 ? kAtomicTo : kAtomicIntegersTo;
-  return call.count * call.columns <= most || stays_cached(keys * call.columns * args.item);
+  const std::int64_t item = std::max(args.item, kAtomicBytes);
+  return call.count * call.columns <= most || stays_cached(keys * call.columns * item);
 }
 
 /// Without a reduction: whether a table of the last update of each key serves. Clearing it takes
@@ -345,7 +353,7 @@ void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
     case Way::Table:
       return scatter_by_table(device, call);
     case Way::Atomic:
-      return scatter_atomically(call);
+      return scatter_atomically(device, call);
     case Way::Few:
       return scatter_few(call);
     case Way::Hashed:

@@ -312,9 +312,11 @@ void scatter_put_shared(const ScatterCall& call);
 void scatter_along(const ScatterCall& call);
 void scatter_lines(const ScatterCall& call);
 void scatter_strided_lines(const ScatterCall& call);
+/// The bytes that atomic operations take at least.
+inline constexpr std::int64_t kAtomicBytes = 4;
 /// Whether atomic operations implement the reduction.
 bool has_atomic(const ScatterArgs& args);
-void scatter_atomically(const ScatterCall& call);
+void scatter_atomically(Device& device, const ScatterCall& call);
 
 /// The most updates that one kernel takes, of rows of any length and of short ones.
 inline constexpr std::int64_t kScatterFewRows = 1 << 10;
