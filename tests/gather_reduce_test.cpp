@@ -62,8 +62,10 @@ TEST_P(GatherReduceTest, EveryReductionOfEveryDtype) {
         if (weighted && reduce != GPUKERN_REDUCE_ADD) continue;
         for (const gpukern_index_mode mode : {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_FILL})
           for (const Shape& shape : {Shape{50}, Shape{50, 3}, Shape{20, 16}, Shape{9, long_row}})
-            check(dtype, shape, kInt64.dtype, {0, 1, 7, 300, 2, 0, 1500, 3}, 0,
-                  bag_options(mode, reduce), weighted);
+            // The first ones take one launch on a GPU.
+            for (const Lengths& lengths :
+                 {Lengths{0, 1, 7, 300, 2, 0, 1500, 3}, Lengths{300, 1, 2000}})
+              check(dtype, shape, kInt64.dtype, lengths, 0, bag_options(mode, reduce), weighted);
       }
     }
 }

@@ -33,6 +33,7 @@ TEST_P(SegmentReduceTest, EveryReductionOfEveryDtype) {
       SCOPED_TRACE("dtype " + std::to_string(dtype.code) + ", " + std::to_string(dtype.bits) +
                    " bits, reduce " + std::to_string(reduce));
       for (const gpukern_index_mode mode : {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_CLIP}) {
+        check(dtype, {40000}, {39000, 700}, 0, bag_options(mode, reduce));
         check(dtype, {2000}, {0, 1, 300, 0, 1100, 64, 64, 7}, 0, bag_options(mode, reduce));
         check(dtype, {2000, 3}, {0, 1, 300, 0, 1100, 64, 64, 7}, 0, bag_options(mode, reduce));
         check(dtype, {3, 400, 8}, {0, 1, 300, 64}, 1, bag_options(mode, reduce));
@@ -62,6 +63,8 @@ TEST_P(SegmentReduceTest, LengthsAroundThoseOfVectorsAndBlocks) {
   for (const std::int64_t length : {255, 256, 257, 511, 512, 513, 768, 1000, 1024, 1025, 1300, 2047,
                                     2048, 2049, 3000, 16384, 16385})
     lengths.push_back(length);
+  std::vector<std::int64_t> more = lengths;  // than a GPU reduces in one launch
+  more.resize(2100);
   const std::int64_t items = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{2});
   for (const gpukern_dtype dtype : kReducedDtypes)
     for (const gpukern_reduce reduce : kBagReductions) {
@@ -70,6 +73,7 @@ TEST_P(SegmentReduceTest, LengthsAroundThoseOfVectorsAndBlocks) {
                    " bits, reduce " + std::to_string(reduce));
       for (const Layout layout : {Layout::Contiguous, Layout::Unaligned})
         check(dtype, {items}, lengths, 0, bag_options(GPUKERN_INDEX_RAISE, reduce), layout);
+      check(dtype, {items}, more, 0, bag_options(GPUKERN_INDEX_CLIP, reduce));
     }
 }
 

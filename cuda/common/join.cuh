@@ -58,7 +58,8 @@ __device__ A join_blocks(const Block& block, std::int64_t begin, std::int64_t en
       for (int i = 0; i < kBatch; i += 2 * step) sum[i] = combine(reduction, sum[i], sum[i + step]);
     take(sum[0], kBatchLevel);
   }
-  for (; b < end; ++b) take(block(b), 0);
+  if constexpr (kBatch > 1)
+    for (; b < end; ++b) take(block(b), 0);
   const A sum = levels[__ffsll(static_cast<long long>(taken)) - 1];
   return join_levels(level, taken & (taken - 1), sum, reduction);
 }
@@ -71,8 +72,8 @@ inline int join_width(std::int64_t columns, std::uint64_t most = 32) {
 /// By a thread block of which `width` threads have the same part of the blocks, and as many
 /// columns: each thread joins an aligned part, then parts are joined pairwise. The result is that
 /// of the threads of part 0; all threads call this. `joined` is shared memory for an element per
-/// thread; `active` is false for threads without a column.
-template <int kBlockThreads, class A, class Block, class Reducer>
+/// thread; `active` is false for threads without a column. See join_blocks() for kBatch.
+template <int kBlockThreads, int kBatch = 8, class A, class Block, class Reducer>
 __device__ A join_by_threads(const Block& block, std::int64_t blocks, int width, bool active,
                              const Reducer& reduction, A* joined) {
   const int parts = kBlockThreads / width;
@@ -82,7 +83,7 @@ __device__ A join_by_threads(const Block& block, std::int64_t blocks, int width,
   active = active && part * each < blocks;
   if (active)
     joined[threadIdx.x] =
-        join_blocks<A>(block, part * each, min((part + 1) * each, blocks), reduction);
+        join_blocks<A, kBatch>(block, part * each, min((part + 1) * each, blocks), reduction);
   for (int step = 1; step < parts && step * each < blocks; step *= 2) {
     __syncthreads();
     const bool has_next = part % (2 * step) == 0 && (part + step) * each < blocks;

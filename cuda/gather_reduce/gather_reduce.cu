@@ -50,6 +50,13 @@ BagRanges bag_ranges(const GatherReduceArgs& args) {
               args.offset_step % args.offset_type.bytes == 0};
 }
 
+BagOutput<RowColumns<1, false>> column_output(const GatherReduceCall& call) {
+  return {call.args.out,
+          call.args.out_step,
+          {LoopOffsets(call.row), call.columns, true},
+          reduction_of(call.args.reduce, call.args.dtype)};
+}
+
 ItemRows item_rows(const GatherReduceArgs& args) {
   std::int64_t element = 1;  // as which weights are loaded
   visit_reduced_dtype(args.dtype,
@@ -89,7 +96,9 @@ bool is_plain(const GatherReduceCall& call, std::int64_t alignment) {
 
 void gather_reduce(Device& device, const GatherReduceArgs& args, cudaStream_t stream) {
   const GatherReduceCall call(args, stream);
+  if (are_few_segments(call)) return reduce_few_segments(call);
   if (args.count <= kBlockValues) return reduce_bags(call, LongBags{});
+  if (are_few_bags(call)) return reduce_few_bags(call);
   ScratchLayout measure;
   lay_out(measure, call);
   const Buffer memory(device, measure.bytes(), stream);

@@ -10,6 +10,7 @@
 //   segments  is the same for segments of contiguous rows of few elements,
 //   join      joins the blocks of each long bag, and does what is rare and would take registers
 //             from the other.
+// Few bags take one launch, of thread blocks that have all blocks of a bag.
 // So items are shared evenly, whatever the lengths of the bags.
 #pragma once
 
@@ -165,6 +166,8 @@ struct GatherReduceCall {
 };
 
 BagRanges bag_ranges(const GatherReduceArgs& args);
+/// Of a call whose layout is plain.
+BagOutput<RowColumns<1, false>> column_output(const GatherReduceCall& call);
 ItemRows item_rows(const GatherReduceArgs& args);
 
 /// Whether rows of source and out are aligned to `bytes`: with the strides of their columns, or,
@@ -195,6 +198,12 @@ void visit_columns(const GatherReduceCall& call, const Visit& visit) {
 bool are_segments(const GatherReduceCall& call);
 void reduce_segments(const GatherReduceCall& call, const LongBags& long_bags);
 void reduce_long_segments(const GatherReduceCall& call, const LongBags& long_bags);
+
+/// Whether the bags, or segments of single elements, are few enough for one launch.
+bool are_few_bags(const GatherReduceCall& call);
+void reduce_few_bags(const GatherReduceCall& call);
+bool are_few_segments(const GatherReduceCall& call);
+void reduce_few_segments(const GatherReduceCall& call);
 
 void reduce_bags(const GatherReduceCall& call, const LongBags& long_bags);
 void reduce_long_bags(const GatherReduceCall& call, const LongBags& long_bags);

@@ -3,7 +3,11 @@
 
 // Bags that are segments of contiguous rows of few elements. A thread combines a column of a
 // segment, or of a block of a long one, in order. Of short segments, a warp copies those of all its
-// threads to shared memory first, so that its loads are contiguous.
+// threads to shared memory first, so that its loads are contiguous. Few segments of single elements
+// have a thread block each, in one launch.
+#include <algorithm>
+
+#include "cuda/common/join.cuh"
 #include "cuda/common/word_copy.cuh"
 #include "cuda/gather_reduce/gather_reduce.cuh"
 
@@ -85,20 +89,12 @@ __device__ void combine_vectors(const T* from, const T* end, const auto& kind,
   for (from += count * kPerWord<T>; from < end; ++from) sum = combine(kind, sum, widened(*from));
 }
 
-/// Combines elements that are `step` apart.
-template <class T>
-__device__ void combine_strided(const T* from, const T* end, int step, const auto& kind,
-                                Accumulator<T>& sum) {
-  constexpr int kInFlight = 8;
-  for (; from < end; from += kInFlight * step) {
-    T value[kInFlight];
-#pragma unroll
-    for (int k = 0; k < kInFlight; ++k)
-      if (from + k * step < end) value[k] = from[k * step];
-#pragma unroll
-    for (int k = 0; k < kInFlight; ++k)
-      if (from + k * step < end) sum = combine(kind, sum, widened(value[k]));
-  }
+/// The same, not inlined, since it would make up most of a kernel's code.
+template <class T, int kWords>
+__device__ __noinline__ Accumulator<T> combined(const T* from, const T* end, Reduction reduction) {
+  auto sum = identity<Accumulator<T>>(reduction);
+  with_kind(reduction, [&](const auto& kind) { combine_vectors<T, kWords>(from, end, kind, sum); });
+  return sum;
 }
 
 /// Which of `number` segments, or blocks of long ones, of which member a thread has, and which
@@ -127,21 +123,21 @@ struct SegmentThread {
 
 /// Combines a column of at most a block of rows, from global memory.
 template <class T, int kWords>
-__device__ void combine_directly(const typename SegmentRows<T>::Elements& segment, int columns,
-                                 int column, const Reduction& reduction, Accumulator<T>& sum) {
-  with_kind(reduction, [&](const auto& kind) {
-    if (columns == 1)
-      combine_vectors<T, kWords>(segment.begin, segment.end, kind, sum);
-    else
-      combine_strided(segment.begin + column, segment.end, columns, kind, sum);
-  });
+__device__ Accumulator<T> combined_column(const typename SegmentRows<T>::Elements& segment,
+                                          int columns, int column, const Reduction& reduction) {
+  if (columns == 1) return combined<T, kWords>(segment.begin, segment.end, reduction);
+  Accumulator<T> sum[] = {identity<Accumulator<T>>(reduction)};
+  combine_neighbours<T>(reinterpret_cast<const std::byte*>(segment.begin + column),
+                        std::int64_t{columns} * static_cast<std::int64_t>(sizeof(T)),
+                        static_cast<int>(segment.end - segment.begin) / columns, reduction, sum);
+  return sum[0];
 }
 
 /// The same of short segments; all threads of the warp call this.
 template <class T>
-__device__ void combine_together(const SegmentRows<T>& rows, int column,
-                                 const typename SegmentRows<T>::Elements& segment,
-                                 const Reduction& reduction, Accumulator<T>& sum, Window& window) {
+__device__ Accumulator<T> combined_together(const SegmentRows<T>& rows, int column,
+                                            const typename SegmentRows<T>::Elements& segment,
+                                            const Reduction& reduction, Window& window) {
   const auto of_lane = [](const T* pointer, int lane) {
     return reinterpret_cast<const T*>(
         __shfl_sync(kAllLanes, reinterpret_cast<unsigned long long>(pointer), lane));
@@ -156,17 +152,19 @@ __device__ void combine_together(const SegmentRows<T>& rows, int column,
   const bool fits =
       begin < end && bytes_end - word_of(bytes) <= std::int64_t{kWindowWords} * kWordBytes;
   if (!__all_sync(kAllLanes, is_followed && fits))
-    return combine_directly<T, 8>(segment, rows.columns, column, reduction, sum);
+    return combined_column<T, 8>(segment, rows.columns, column, reduction);
   const int first =
       window.copy(bytes, bytes_end, rows.bytes()) / static_cast<int>(sizeof(T)) + column;
   const int own_begin = first + static_cast<int>(segment.begin - begin);
   // Offsets may change during a call, and differ between the threads of a segment.
   const int own_end = first + static_cast<int>((segment.end < end ? segment.end : end) - begin);
+  auto sum = identity<Accumulator<T>>(reduction);
   with_kind(reduction, [&](const auto& kind) {
 #pragma unroll 4
     for (int e = own_begin; e < own_end; e += rows.columns)
       sum = combine(kind, sum, widened(window.element<T>(e)));
   });
+  return sum;
 }
 
 template <class T>
@@ -182,9 +180,8 @@ __global__ void __launch_bounds__(kSegmentThreads, 8)
   const ItemRange items = ranges.of<false>(own.segment);
   const bool is_long = own.is_active && items.blocks() > 1;
   const ItemRange range{is_long || !own.is_active ? items.end : items.begin, items.end};
-  Accumulator<T> sum[] = {identity<Accumulator<T>>(output.reduction)};
-  combine_together(rows, own.column, rows.of(range, own.member), output.reduction, sum[0],
-                   windows[threadIdx.x / kWarp]);
+  Accumulator<T> sum[] = {combined_together(rows, own.column, rows.of(range, own.member),
+                                            output.reduction, windows[threadIdx.x / kWarp])};
   if (own.is_active && !is_long)
     output.template store<T>(own.segment,
                              own.member * rows.batch.to + output.columns.at(own.column).to,
@@ -204,11 +201,46 @@ __global__ void __launch_bounds__(kSegmentThreads, 4)
   if (!own.is_active) return;
   const LongBag& bag = long_bags.bag[long_bags.bag_of(own.segment)];
   const ItemRange range = ranges.of<false>(bag.bag).block(own.segment - bag.first);
-  auto sum = identity<Accumulator<T>>(reduction);
-  combine_directly<T, 16>(rows.of(range, own.member), rows.columns, own.column, reduction, sum);
   auto* const sums =
       long_bags.sums_of<Accumulator<T>>(own.segment, rows.batch.count * rows.columns);
-  sums[own.member * rows.columns + own.column] = sum;
+  sums[own.member * rows.columns + own.column] =
+      combined_column<T, 16>(rows.of(range, own.member), rows.columns, own.column, reduction);
+}
+
+/// Each thread block has a segment of single elements, which its threads load together where it is
+/// one block; where it has several, each thread combines others.
+template <class T>
+__global__ void __launch_bounds__(kSegmentThreads)
+    reduce_few_segments_kernel(const __grid_constant__ BagRanges ranges,
+                               const __grid_constant__ SegmentRows<T> rows,
+                               const __grid_constant__ BagOutput<RowColumns<1, false>> output,
+                               std::int64_t segments) {
+  using A = Accumulator<T>;
+  __shared__ alignas(uint4) T loaded[kBlockValues];
+  __shared__ A joined[kSegmentThreads];
+  __shared__ ItemRange shared_range;
+  wait_for_previous();
+  const Batch::Member own = rows.batch.member(blockIdx.x, segments);
+  if (threadIdx.x == 0) shared_range = ranges.of<false>(own.row);
+  __syncthreads();
+  const ItemRange items = shared_range;
+  const T* const first = rows.of(items, own.number).begin;
+  const bool is_one = items.blocks() <= 1;
+  if (is_one) {
+    const auto count = static_cast<int>(items.end - items.begin);
+    for (int e = static_cast<int>(threadIdx.x); e < count; e += kSegmentThreads)
+      loaded[e] = first[e];
+    __syncthreads();
+  }
+  const auto block = [&](std::int64_t number) {
+    const ItemRange range = items.block(number);
+    const T* const from = is_one ? loaded : first + (range.begin - items.begin);
+    return combined<T, 8>(from, from + (range.end - range.begin), output.reduction);
+  };
+  A sum[] = {join_by_threads<kSegmentThreads, 1>(block, max(items.blocks(), std::int64_t{1}), 1,
+                                                 true, output.reduction, joined)};
+  if (threadIdx.x == 0)
+    output.template store<T>(own.row, own.number * rows.batch.to, items.end - items.begin, sum);
 }
 
 Grid grid_of(std::int64_t segments, std::int64_t columns, bool programmatic_launch) {
@@ -222,6 +254,18 @@ SegmentRows<T> rows_of(const GatherReduceCall& call) {
 }
 
 }  // namespace
+
+bool are_few_segments(const GatherReduceCall& call) {
+  // More, or longer ones, are combined faster by a thread each, in several launches. Measured:
+  // benchmarks/notes/effects.md.
+  constexpr std::int64_t kMostItems = std::int64_t{1} << 18;
+  constexpr std::int64_t kMostSegments = std::int64_t{1} << 11;
+  constexpr std::int64_t kMostOfSegment = std::int64_t{1} << 15;  // on average
+  const std::int64_t segments = call.args.bags * call.batch.count;
+  return call.columns == 1 && segments <= kMostSegments &&
+         call.args.count * call.batch.count <= std::min(kMostItems, segments * kMostOfSegment) &&
+         are_segments(call);
+}
 
 bool are_segments(const GatherReduceCall& call) {
   // Longer rows, and those of vectors, are read whole by groups of threads.
@@ -238,15 +282,21 @@ bool are_segments(const GatherReduceCall& call) {
          args.axis.contiguous(0, call.columns * args.item);
 }
 
+void reduce_few_segments(const GatherReduceCall& call) {
+  const GatherReduceArgs& args = call.args;
+  visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {
+    launch(reduce_few_segments_kernel<T>,
+           Grid{args.bags * call.batch.count, kSegmentThreads, 0, true}, call.stream,
+           bag_ranges(args), rows_of<T>(call), column_output(call), args.bags);
+  });
+}
+
 void reduce_segments(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
   visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {
-    const BagOutput<RowColumns<1, false>> output{args.out,
-                                                 args.out_step,
-                                                 {LoopOffsets(call.row), call.columns, true},
-                                                 reduction_of(args.reduce, args.dtype)};
     launch(reduce_segments_kernel<T>, grid_of(args.bags * call.batch.count, call.columns, false),
-           call.stream, bag_ranges(args), rows_of<T>(call), output, args.bags, long_bags);
+           call.stream, bag_ranges(args), rows_of<T>(call), column_output(call), args.bags,
+           long_bags);
   });
 }
 
