@@ -134,6 +134,26 @@ TEST_P(ScatterDuplicatesTest, IntegersOfManyUpdates) {
   }
 }
 
+/// GPUs combine them beside a target of any layout, and sort the updates of a long one.
+TEST_P(ScatterDuplicatesTest, NarrowIntegersOfAnyLayout) {
+  constexpr std::int64_t kUpdates = 30000;
+  for (const gpukern_dtype dtype :
+       {gpukern_dtype{GPUKERN_INT, 16, 1}, gpukern_dtype{GPUKERN_UINT, 8, 1}})
+    for (const Layout layout : {Layout::Strided, Layout::Reversed, Layout::Unaligned})
+      for (const std::int64_t size : {std::int64_t{7001}, 200 * kUpdates}) {
+        Array target(placement(), dtype, {size}, layout);
+        Array index(placement(), kInt64.dtype, {kUpdates});
+        Array values(placement(), dtype, {kUpdates}, layout);
+        fill_numbers(target, random_, true);
+        fill_numbers(values, random_, true);
+        fill_indices(index, random_, size);
+        for (const gpukern_reduce reduce : {GPUKERN_REDUCE_ADD, GPUKERN_REDUCE_MIN})
+          expect_scatter(
+              {false, target, index, values, 0, scatter_options(GPUKERN_INDEX_WRAP, reduce)},
+              placement());
+      }
+}
+
 /// For a target that no L2 cache holds.
 TEST_P(ScatterDuplicatesTest, IntegersOfALargeTarget) {
   constexpr gpukern_dtype kInt64Values{GPUKERN_INT, 64, 1};

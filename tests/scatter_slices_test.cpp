@@ -149,6 +149,16 @@ TEST_F(ScatterSlicesTest, EveryDtype) {
     check_pattern(fill_skewed, kMedium, dtype, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_RAISE);
 }
 
+/// Atomic operations combine integers unless updates are many and the target is larger than a
+/// cache.
+TEST_F(ScatterSlicesTest, NarrowIntegers) {
+  constexpr gpukern_dtype kInt8{GPUKERN_INT, 8, 1};
+  constexpr gpukern_dtype kUint16{GPUKERN_UINT, 16, 1};
+  check_pattern(fill_skewed, kHuge, kUint16, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_CLIP);
+  for (const gpukern_reduce reduce : {GPUKERN_REDUCE_ADD, GPUKERN_REDUCE_MIN, GPUKERN_REDUCE_MAX})
+    check_pattern(fill_skewed, kHuge, kInt8, reduce, GPUKERN_INDEX_CLIP);
+}
+
 TEST_F(ScatterSlicesTest, OtherReductions) {
   constexpr gpukern_dtype kInt16{GPUKERN_INT, 16, 1};
   for (const gpukern_dtype dtype : {kReducedDtypes[0], kInt16, kFloat32})

@@ -219,17 +219,17 @@ void launch_items(const ScatterCall& call, const AtomicValues& values,
          key_of(args), values, elements, call.count, updates, reduction);
 }
 
-/// Combines the target's elements with what their updates were combined to; `none` stands for what
+/// Combines the target's elements with the results of their updates; `none` stands for one that
 /// changes nothing.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    combine_narrow_kernel(const unsigned* combined, unsigned none, std::int64_t keys,
-                          const __grid_constant__ TargetElements elements,
-                          const __grid_constant__ Reduction reduction) {
+    combine_with_target_kernel(const unsigned* results, unsigned none, std::int64_t keys,
+                               const __grid_constant__ TargetElements elements,
+                               const __grid_constant__ Reduction reduction) {
   const std::int64_t key = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (key >= keys || combined[key] == none) return;
+  if (key >= keys || results[key] == none) return;
   T* const to = reinterpret_cast<T*>(elements.at(key));
-  *to = combine(reduction, *to, static_cast<T>(combined[key]));
+  *to = combine(reduction, *to, static_cast<T>(results[key]));
 }
 
 template <class T>
@@ -252,7 +252,7 @@ void combine_narrow(Device& device, const ScatterCall& call) {
       call, {update_values(args), args.item, is_signed},
       {static_cast<std::byte*>(memory.data()), LoopOffsets(in_order)},
       reduction_of(args.reduce, {args.dtype.code, 8 * kAtomicBytes, args.dtype.lanes}));
-  launch(combine_narrow_kernel<T>, ceil_divide(keys, kThreads), call.stream,
+  launch(combine_with_target_kernel<T>, ceil_divide(keys, kThreads), call.stream,
          static_cast<const unsigned*>(memory.data()), 0x01010101U * static_cast<unsigned>(byte),
          keys, target_elements(args), reduction);
 }

@@ -219,11 +219,13 @@ bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
   const ScatterArgs& args = call.args;
   if (is_ordered && !args.any_order) return false;
   if (args.item < kAtomicBytes) {
-    // An array of wider ones is cleared before, and read after the updates.
-    constexpr std::int64_t kMostKeys = 4;  // for each update
+    // An array of wider ones is cleared before, and read after the updates. Measured:
+    // benchmarks/notes/scatter.md#integers-by-atomic-operations.
     const std::int64_t keys = args.keys.count();
-    if (has_few(call) || (keys > kMostKeys * call.count && !stays_cached(kAtomicBytes * keys)))
-      return false;
+    const bool is_cached = stays_cached(kAtomicBytes * keys);
+    const std::int64_t most = !is_cached ? 1 : call.count <= kScatterHashed ? 64 : 16;
+    const bool is_few = call.count <= kScatterFew / 2 && has_few(call);
+    if (is_few || keys / most > call.count) return false;
   }
   if (call.columns > 1 && !args.any_order) return call.count <= kAtomicRowsTo;
   // Updates in order have the keys of few rows along the axis at a time.
