@@ -11,6 +11,7 @@ namespace {
 constexpr std::int64_t kItems = 20000;
 constexpr std::int64_t kRows = 100;
 constexpr std::int64_t kBags = 50;
+constexpr std::int64_t kManyBags = 5000;  // that are not reduced in one launch
 
 class GatherReduceGraphTest : public GpuTest {};
 
@@ -44,11 +45,16 @@ TEST_F(GatherReduceGraphTest, ReductionsRunAgainOnNewData) {
     const DeviceMemory<int> index(kItems);
     const DeviceMemory<int> offsets(kBags + 1);
     const DeviceMemory<int> sums(kBags);
+    const DeviceMemory<int> more_offsets(kManyBags + 1);
     const DeviceMemory<int> segments(kBags);
+    const DeviceMemory<int> more_segments(kManyBags);
     stream.begin_capture();
     ASSERT_EQ(reduce(source, &index, offsets, sums, mode, stream), GPUKERN_SUCCESS)
         << gpukern_last_error();
     ASSERT_EQ(reduce(index, nullptr, offsets, segments, GPUKERN_INDEX_CLIP, stream),
+              GPUKERN_SUCCESS)
+        << gpukern_last_error();
+    ASSERT_EQ(reduce(index, nullptr, more_offsets, more_segments, GPUKERN_INDEX_CLIP, stream),
               GPUKERN_SUCCESS)
         << gpukern_last_error();
     const Graph graph(stream);
@@ -59,14 +65,18 @@ TEST_F(GatherReduceGraphTest, ReductionsRunAgainOnNewData) {
       for (int i = 0; i < kItems; ++i)
         positions[static_cast<std::size_t>(i)] = static_cast<int>((i * 7 + round) % kRows);
       const std::vector<int> bags = offsets_of(round);
+      std::vector<int> more = bags;
+      more.resize(kManyBags + 1, bags.back());
       source.write(values);
       index.write(positions);
       offsets.write(bags);
+      more_offsets.write(more);
       cuda("cuCtxSynchronize");
       graph.launch(stream);
       stream.synchronize();
       const auto found = sums.read();
       const auto found_segments = segments.read();
+      const auto more_found = more_segments.read();
       for (std::size_t b = 0; b < kBags; ++b) {
         int sum = 0;
         int segment = 0;
@@ -77,6 +87,7 @@ TEST_F(GatherReduceGraphTest, ReductionsRunAgainOnNewData) {
         }
         ASSERT_EQ(found[b], sum) << "bag " << b << ", round " << round;
         ASSERT_EQ(found_segments[b], segment) << "segment " << b << ", round " << round;
+        ASSERT_EQ(more_found[b], segment) << "segment " << b << ", round " << round;
       }
     }
   }
@@ -94,22 +105,24 @@ TEST_F(GatherReduceGraphTest, RaiseIsRefused) {
   const Graph graph(stream);
 }
 
-/// Falling offsets make bags overlap, so that their blocks do not fit the scratch memory.
+/// Falling offsets make bags overlap, so that the blocks of many do not fit the scratch memory.
 TEST_F(GatherReduceGraphTest, BagsThatOverlap) {
-  const StreamHandle stream;
-  const DeviceMemory<int> source(kItems);
-  const DeviceMemory<int> offsets(1001);
-  const DeviceMemory<int> out(1000);
-  source.write(std::vector<int>(kItems, 1));
-  std::vector<int> bags(1001);
-  for (std::size_t b = 0; b < bags.size(); ++b) bags[b] = b % 2 == 0 ? 3 : kItems;
-  offsets.write(bags);
-  cuda("cuCtxSynchronize");
-  EXPECT_EQ(reduce(source, nullptr, offsets, out, GPUKERN_INDEX_CLIP, stream), GPUKERN_SUCCESS);
-  stream.synchronize();
-  const auto found = out.read();
-  for (std::size_t b = 0; b < found.size(); ++b)
-    ASSERT_EQ(found[b], b % 2 == 0 ? kItems - 3 : 0) << b;
+  for (const std::int64_t segments : {std::int64_t{1000}, kManyBags}) {
+    const StreamHandle stream;
+    const DeviceMemory<int> source(kItems);
+    const DeviceMemory<int> offsets(segments + 1);
+    const DeviceMemory<int> out(segments);
+    source.write(std::vector<int>(kItems, 1));
+    std::vector<int> bags(static_cast<std::size_t>(segments) + 1);
+    for (std::size_t b = 0; b < bags.size(); ++b) bags[b] = b % 2 == 0 ? 3 : kItems;
+    offsets.write(bags);
+    cuda("cuCtxSynchronize");
+    EXPECT_EQ(reduce(source, nullptr, offsets, out, GPUKERN_INDEX_CLIP, stream), GPUKERN_SUCCESS);
+    stream.synchronize();
+    const auto found = out.read();
+    for (std::size_t b = 0; b < found.size(); ++b)
+      ASSERT_EQ(found[b], b % 2 == 0 ? kItems - 3 : 0) << b;
+  }
 }
 
 }  // namespace

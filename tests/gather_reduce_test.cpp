@@ -94,7 +94,10 @@ TEST_P(GatherReduceTest, BagsOfEveryLength) {
 }
 
 TEST_P(GatherReduceTest, BagsOfManyLengths) {
-  for (const std::int64_t row : {1, 2, 16, 33}) {
+  for (const std::int64_t row : {1, 2, 16, 33, 64}) {
+    for (const gpukern_index_mode mode : kModes)
+      check(kFloat32, {300, row}, kInt64.dtype, random_lengths(random_, 500, 6), 0,
+            bag_options(mode, GPUKERN_REDUCE_MEAN));
     Lengths lengths = random_lengths(random_, 500, 40);
     check(kFloat32, {300, row}, kInt64.dtype, lengths, 0, bag_options(GPUKERN_INDEX_RAISE));
     lengths[7] = 5000;

@@ -34,6 +34,7 @@ TEST_P(SegmentReduceTest, EveryReductionOfEveryDtype) {
                    " bits, reduce " + std::to_string(reduce));
       for (const gpukern_index_mode mode : {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_CLIP}) {
         check(dtype, {40000}, {39000, 700}, 0, bag_options(mode, reduce));
+        check(dtype, {3, 2000}, {0, 1, 300, 64, 1500}, 1, bag_options(mode, reduce));
         check(dtype, {2000}, {0, 1, 300, 0, 1100, 64, 64, 7}, 0, bag_options(mode, reduce));
         check(dtype, {2000, 3}, {0, 1, 300, 0, 1100, 64, 64, 7}, 0, bag_options(mode, reduce));
         check(dtype, {3, 400, 8}, {0, 1, 300, 64}, 1, bag_options(mode, reduce));
@@ -64,7 +65,7 @@ TEST_P(SegmentReduceTest, LengthsAroundThoseOfVectorsAndBlocks) {
                                     2048, 2049, 3000, 16384, 16385})
     lengths.push_back(length);
   std::vector<std::int64_t> more = lengths;  // than a GPU reduces in one launch
-  more.resize(2100);
+  more.resize(5000);
   const std::int64_t items = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{2});
   for (const gpukern_dtype dtype : kReducedDtypes)
     for (const gpukern_reduce reduce : kBagReductions) {

@@ -96,8 +96,8 @@ bool is_plain(const GatherReduceCall& call, std::int64_t alignment) {
 
 void gather_reduce(Device& device, const GatherReduceArgs& args, cudaStream_t stream) {
   const GatherReduceCall call(args, stream);
-  if (are_few_segments(call)) return reduce_few_segments(call);
   if (args.count <= kBlockValues) return reduce_bags(call, LongBags{});
+  if (are_few_segments(call)) return reduce_few_segments(call);
   if (are_few_bags(call)) return reduce_few_bags(call);
   ScratchLayout measure;
   lay_out(measure, call);

@@ -10,8 +10,8 @@
 //   segments  is the same for segments of contiguous rows of few elements,
 //   join      joins the blocks of each long bag, and does what is rare and would take registers
 //             from the other.
-// Few bags take one launch, of thread blocks that have all blocks of a bag.
-// So items are shared evenly, whatever the lengths of the bags.
+// So items are shared evenly, whatever the lengths of the bags. Few items in few bags take one
+// launch instead, in which a thread block has all of a bag.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -89,9 +89,10 @@ __device__ void combine_vectors(const T* from, const T* end, const auto& kind,
   for (from += count * kPerWord<T>; from < end; ++from) sum = combine(kind, sum, widened(*from));
 }
 
-/// The same, not inlined, since it would make up most of a kernel's code.
+/// The combination of neighbouring elements. Not inlined: it would make up most of a kernel's code.
 template <class T, int kWords>
-__device__ __noinline__ Accumulator<T> combined(const T* from, const T* end, Reduction reduction) {
+__device__ __noinline__ Accumulator<T> combined_elements(const T* from, const T* end,
+                                                         Reduction reduction) {
   auto sum = identity<Accumulator<T>>(reduction);
   with_kind(reduction, [&](const auto& kind) { combine_vectors<T, kWords>(from, end, kind, sum); });
   return sum;
@@ -125,7 +126,7 @@ struct SegmentThread {
 template <class T, int kWords>
 __device__ Accumulator<T> combined_column(const typename SegmentRows<T>::Elements& segment,
                                           int columns, int column, const Reduction& reduction) {
-  if (columns == 1) return combined<T, kWords>(segment.begin, segment.end, reduction);
+  if (columns == 1) return combined_elements<T, kWords>(segment.begin, segment.end, reduction);
   Accumulator<T> sum[] = {identity<Accumulator<T>>(reduction)};
   combine_neighbours<T>(reinterpret_cast<const std::byte*>(segment.begin + column),
                         std::int64_t{columns} * static_cast<std::int64_t>(sizeof(T)),
@@ -220,13 +221,14 @@ __global__ void __launch_bounds__(kSegmentThreads)
   __shared__ A joined[kSegmentThreads];
   __shared__ ItemRange shared_range;
   wait_for_previous();
+  launch_next();
   const Batch::Member own = rows.batch.member(blockIdx.x, segments);
   if (threadIdx.x == 0) shared_range = ranges.of<false>(own.row);
   __syncthreads();
   const ItemRange items = shared_range;
   const T* const first = rows.of(items, own.number).begin;
-  const bool is_one = items.blocks() <= 1;
-  if (is_one) {
+  const bool is_one_block = items.blocks() <= 1;
+  if (is_one_block) {
     const auto count = static_cast<int>(items.end - items.begin);
     for (int e = static_cast<int>(threadIdx.x); e < count; e += kSegmentThreads)
       loaded[e] = first[e];
@@ -234,8 +236,8 @@ __global__ void __launch_bounds__(kSegmentThreads)
   }
   const auto block = [&](std::int64_t number) {
     const ItemRange range = items.block(number);
-    const T* const from = is_one ? loaded : first + (range.begin - items.begin);
-    return combined<T, 8>(from, from + (range.end - range.begin), output.reduction);
+    const T* const from = is_one_block ? loaded : first + (range.begin - items.begin);
+    return combined_elements<T, 8>(from, from + (range.end - range.begin), output.reduction);
   };
   A sum[] = {join_by_threads<kSegmentThreads, 1>(block, max(items.blocks(), std::int64_t{1}), 1,
                                                  true, output.reduction, joined)};
@@ -256,15 +258,15 @@ SegmentRows<T> rows_of(const GatherReduceCall& call) {
 }  // namespace
 
 bool are_few_segments(const GatherReduceCall& call) {
-  // More, or longer ones, are combined faster by a thread each, in several launches. Measured:
-  // benchmarks/notes/effects.md.
-  constexpr std::int64_t kMostItems = std::int64_t{1} << 18;
-  constexpr std::int64_t kMostSegments = std::int64_t{1} << 11;
+  // More, or longer ones, are combined faster by a thread each, in several launches. One segment
+  // may have all items. Measured: benchmarks/notes/effects.md.
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 19;
+  constexpr std::int64_t kMostItems = std::int64_t{1} << 17;
   constexpr std::int64_t kMostOfSegment = std::int64_t{1} << 15;  // on average
   const std::int64_t segments = call.args.bags * call.batch.count;
-  return call.columns == 1 && segments <= kMostSegments &&
-         call.args.count * call.batch.count <= std::min(kMostItems, segments * kMostOfSegment) &&
-         are_segments(call);
+  return are_segments(call) && call.columns == 1 && segments <= 2 * resident_grid() &&
+         call.args.count * call.batch.count <=
+             std::min({kMostItems, kMostBytes / call.args.item, segments * kMostOfSegment});
 }
 
 bool are_segments(const GatherReduceCall& call) {
