@@ -29,7 +29,7 @@ RowShares row_shares(std::int64_t rows, std::int64_t columns, int each) {
 /// Each group of threads reduces a bag of at most one block, or, with `of_long`, a block of a long
 /// bag. `kIndexed`: of the items that an index names, and for rare layouts of any items.
 template <class T, int kCount, bool kAny, bool kIndexed>
-__global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T, kCount, kIndexed>)
+__global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T>)
     reduce_bags_kernel(const __grid_constant__ BagRanges ranges,
                        const __grid_constant__ ItemRows rows,
                        const __grid_constant__ BagOutput<RowColumns<kCount, kAny>> output,

@@ -17,10 +17,9 @@
 namespace gpukern::gpu {
 
 /// Thread blocks of 128 threads that a multiprocessor shall have room for: more hide more latency,
-/// until accumulators, or the values of a batch of rows, leave the registers.
-template <class T, int kCount, bool kIndexed>
-inline constexpr int kResidentBlocks =
-    (kCount > 1 && !kIndexed) || sizeof(Accumulator<T>) > 8 ? 4 : 6;
+/// until accumulators leave the registers.
+template <class T>
+inline constexpr int kResidentBlocks = sizeof(Accumulator<T>) > 8 ? 4 : 6;
 
 /// Items [begin, end).
 struct ItemRange {
@@ -213,7 +212,7 @@ __device__ void combine_rows(const ItemRows& rows, std::int64_t first,
 template <class T, int kCount>
 __device__ void combine_neighbours(const std::byte* row, std::int64_t step, int number,
                                    const Reduction& reduction, Accumulator<T> (&sum)[kCount]) {
-  constexpr int kInFlight = 8;
+  constexpr int kInFlight = kCount > 1 ? 6 : 8;  // in the registers that kResidentBlocks leaves
   with_kind(reduction, [&](const auto& kind) {
     for (int first = 0; first < number; first += kInFlight) {
       Accumulator<T> value[kInFlight][kCount];
