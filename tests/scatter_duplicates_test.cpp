@@ -134,7 +134,7 @@ TEST_P(ScatterDuplicatesTest, IntegersOfManyUpdates) {
   }
 }
 
-/// GPUs combine them beside a target of any layout, and sort the updates of a long one.
+/// GPUs combine them beside an aligned target, and sort the updates of others and of long ones.
 TEST_P(ScatterDuplicatesTest, NarrowIntegersOfAnyLayout) {
   constexpr std::int64_t kUpdates = 30000;
   for (const gpukern_dtype dtype :

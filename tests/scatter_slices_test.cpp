@@ -149,8 +149,7 @@ TEST_F(ScatterSlicesTest, EveryDtype) {
     check_pattern(fill_skewed, kMedium, dtype, GPUKERN_REDUCE_ADD, GPUKERN_INDEX_RAISE);
 }
 
-/// Atomic operations combine integers unless updates are many and the target is larger than a
-/// cache.
+/// They are sorted where updates are many, and an array of wider ones is larger than a cache.
 TEST_F(ScatterSlicesTest, NarrowIntegers) {
   constexpr gpukern_dtype kInt8{GPUKERN_INT, 8, 1};
   constexpr gpukern_dtype kUint16{GPUKERN_UINT, 16, 1};

@@ -80,7 +80,8 @@ bool are_few_bags(const GatherReduceCall& call) {
   const std::int64_t groups = kFewThreads / few_shares(call.columns).lanes;
   return is_floating && args.index != nullptr && call.columns <= kMostColumns &&
          args.count <= std::min(kMostItems, groups * kMostOfGroup) &&
-         few_blocks(call) <= resident_grid() && is_plain(call, args.item);
+         args.count * call.batch.count <= kMostItems && few_blocks(call) <= resident_grid() &&
+         is_plain(call, args.item);
 }
 
 void reduce_few_bags(const GatherReduceCall& call) {

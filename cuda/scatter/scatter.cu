@@ -219,13 +219,14 @@ bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
   const ScatterArgs& args = call.args;
   if (is_ordered && !args.any_order) return false;
   if (args.item < kAtomicBytes) {
-    // An array of wider ones is cleared before, and read after the updates. Measured:
+    // An array of wider ones is cleared before, and read after the updates. Where it is cached, its
+    // size is bounded by the scratch memory that gpukern_scatter() may use. Measured:
     // benchmarks/notes/scatter.md#integers-by-atomic-operations.
     const std::int64_t keys = args.keys.count();
     const bool is_cached = stays_cached(kAtomicBytes * keys);
     const std::int64_t most = !is_cached ? 1 : call.count <= kScatterHashed ? 64 : 16;
     const bool is_few = call.count <= kScatterFew / 2 && has_few(call);
-    if (is_few || keys / most > call.count) return false;
+    if (is_few || ceil_divide(keys, most) > call.count) return false;
   }
   if (call.columns > 1 && !args.any_order) return call.count <= kAtomicRowsTo;
   // Updates in order have the keys of few rows along the axis at a time.
