@@ -26,16 +26,19 @@ RowShares row_shares(std::int64_t rows, std::int64_t columns, int each) {
   return {lanes, span, ceil_divide(columns, span)};
 }
 
-/// Each group of threads reduces a bag of at most one block, or, with `of_long`, a block of a long
-/// bag. `kIndexed`: of the items that an index names, and for rare layouts of any items.
-template <class T, int kCount, bool kAny, bool kIndexed>
+/// What a group of threads reduces: a bag of at most one block, or a block of a long bag.
+enum class Work { kBags, kBlocks, kEither };
+
+/// `kIndexed`: of the items that an index names, and for rare layouts of any items.
+template <class T, int kCount, bool kAny, bool kIndexed, Work kWork>
 __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T>)
     reduce_bags_kernel(const __grid_constant__ BagRanges ranges,
                        const __grid_constant__ ItemRows rows,
                        const __grid_constant__ BagOutput<RowColumns<kCount, kAny>> output,
                        std::int64_t bags, const __grid_constant__ Batch batch,
-                       const __grid_constant__ RowShares shares, LongBags long_bags, bool of_long) {
+                       const __grid_constant__ RowShares shares, LongBags long_bags, bool blocks) {
   using A = Accumulator<T>;
+  const bool of_long = kWork == Work::kEither ? blocks : kWork == Work::kBlocks;
   wait_for_previous();
   launch_next();
   if (of_long && long_bags.is_void()) return;
@@ -88,10 +91,14 @@ void reduce(const GatherReduceCall& call, const LongBags& long_bags, bool of_lon
              call.stream, bag_ranges(args), item_rows(args), output, args.bags, call.batch, shares,
              long_bags, of_long);
     };
-    if (args.index != nullptr)
-      start(reduce_bags_kernel<T, kCount, kAny, true>);
+    if constexpr (kAny)
+      start(reduce_bags_kernel<T, kCount, kAny, true, Work::kEither>);
+    else if (args.index == nullptr)
+      start(reduce_bags_kernel<T, kCount, kAny, false, Work::kEither>);
+    else if (of_long)
+      start(reduce_bags_kernel<T, kCount, kAny, true, Work::kBlocks>);
     else
-      start(reduce_bags_kernel<T, kCount, kAny, kAny>);
+      start(reduce_bags_kernel<T, kCount, kAny, true, Work::kBags>);
   });
 }
 

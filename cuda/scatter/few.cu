@@ -287,7 +287,6 @@ void scatter_few(const ScatterCall& call) {
     if constexpr (kVector > 1) {
       if (has_column_vectors<T, kVector>(args, call.columns))
         return launch_combine<T, kVector, false>(call);
-      if (call.columns > 1) return launch_combine<T, kVector, true>(call);
     }
     launch_combine<T, 1, true>(call);
   });
