@@ -277,6 +277,18 @@ TEST_P(GatherReduceTest, ManyItems) {
   check(kFloat32, {10007}, kInt32.dtype, lengths, 0, bag_options(GPUKERN_INDEX_FILL));
 }
 
+TEST_P(GatherReduceTest, ManyRowsOfVectors) {
+  // A thread of a GPU has two vectors of each row.
+  Lengths lengths = random_lengths(random_, 35000, 2);
+  lengths[19] = 3000;
+  for (const gpukern_dtype dtype : kReducedDtypes)
+    check(dtype, {500, 32}, kInt32.dtype, lengths, 0, bag_options(GPUKERN_INDEX_FILL));
+  for (const gpukern_reduce reduce : {GPUKERN_REDUCE_MEAN, GPUKERN_REDUCE_MAX})
+    check(kFloat32, {500, 32}, kInt64.dtype, lengths, 0, bag_options(GPUKERN_INDEX_CLIP, reduce));
+  check(kFloat32, {500, 36}, kInt64.dtype, lengths, 0, bag_options(GPUKERN_INDEX_RAISE), true);
+  check(kFloat32, {500, 40}, kInt64.dtype, lengths, 0, bag_options(GPUKERN_INDEX_RAISE), true);
+}
+
 TEST_P(GatherReduceTest, RandomCalls) {
   for (int trial = 0; trial < 300; ++trial) {
     SCOPED_TRACE("trial " + std::to_string(trial));

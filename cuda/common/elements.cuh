@@ -55,8 +55,9 @@ struct RowColumns {
   [[nodiscard]] __device__ bool is_aligned() const { return !kAny || aligned; }
 
   [[nodiscard]] __device__ ColumnOffsets at(std::int64_t column) const {
-    const OffsetsAt<2> at = offsets.at(column);
-    return {at.offset[0], at.offset[1]};
+    ColumnOffsets found[1];
+    find(column, 0, found);
+    return found[0];
   }
   /// Of columns `between` apart, together; with kAny, those past the end have the offsets of the
   /// last one.

@@ -60,6 +60,36 @@ inline __device__ std::int64_t load_index(const std::byte* index, IndexType type
   }
 }
 
+/// Loads aligned indices of any width from find(k), or 0 where exists(k) is false; all before the
+/// first use.
+template <int kCount, class Find, class Exists>
+__device__ void load_indices(IndexType type, const Find& find, const Exists& exists,
+                             std::int64_t (&value)[kCount]) {
+  const auto load_as = [&]<class Raw>(Raw) {
+    Raw raw[kCount];
+#pragma unroll
+    for (int k = 0; k < kCount; ++k)
+      raw[k] = exists(k) ? *reinterpret_cast<const Raw*>(find(k)) : Raw{};
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) value[k] = as_index(raw[k], type.is_signed);
+  };
+  switch (type.bytes) {
+    case 1:
+      return load_as(std::uint8_t{});
+    case 2:
+      return load_as(std::uint16_t{});
+    case 4:
+      return load_as(std::uint32_t{});
+    default:
+      return load_as(std::uint64_t{});
+  }
+}
+
+template <int kCount, class Find>
+__device__ void load_indices(IndexType type, const Find& find, std::int64_t (&value)[kCount]) {
+  load_indices(type, find, [](int) { return true; }, value);
+}
+
 /// Sets `*bad` to zero, unless it is null, for an index that mode "raise" rejects. Concurrent
 /// threads may do so: all write the same value.
 inline __device__ void note_bad(std::uint64_t* bad, std::int64_t value, bool is_signed,

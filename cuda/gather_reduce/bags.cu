@@ -17,36 +17,38 @@ RowShares row_shares(std::int64_t rows, std::int64_t columns, int each) {
   constexpr std::int64_t kMostPasses = 4;
   constexpr std::int64_t kResidentWarps = 64;
   const std::int64_t accesses = ceil_divide(columns, each);
-  const auto lanes = static_cast<int>(
-      std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(accesses)), kWarp));
+  const std::uint64_t lanes =
+      std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(accesses)), kWarp);
   const std::int64_t warps = rows * ceil_divide(accesses, kWarp);
   const std::int64_t passes = std::clamp<std::int64_t>(
       warps / (kResidentWarps * device_facts().multiprocessors), 1, kMostPasses);
-  const std::int64_t span = passes * lanes * each;
-  return {lanes, span, ceil_divide(columns, span)};
+  const std::int64_t span = passes * static_cast<std::int64_t>(lanes) * each;
+  return {std::countr_zero(lanes), span, ceil_divide(columns, span)};
 }
 
-/// What a group of threads reduces: a bag of at most one block, or a block of a long bag.
+/// What each group of threads reduces: a bag of at most one block, a block of a long bag, or, to
+/// have fewer kernels of calls that lose little by it, either.
 enum class Work { kBags, kBlocks, kEither };
 
-/// `kIndexed`: of the items that an index names, and for rare layouts of any items.
+/// `of_blocks`: which of them, for Work::kEither. `kIndexed`: of the items that an index names, and
+/// for rare layouts of any items.
 template <class T, int kCount, bool kAny, bool kIndexed, Work kWork>
-__global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T>)
+__global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T, kCount>)
     reduce_bags_kernel(const __grid_constant__ BagRanges ranges,
                        const __grid_constant__ ItemRows rows,
                        const __grid_constant__ BagOutput<RowColumns<kCount, kAny>> output,
                        std::int64_t bags, const __grid_constant__ Batch batch,
-                       const __grid_constant__ RowShares shares, LongBags long_bags, bool blocks) {
+                       const __grid_constant__ RowShares shares, LongBags long_bags,
+                       bool of_blocks) {
   using A = Accumulator<T>;
-  const bool of_long = kWork == Work::kEither ? blocks : kWork == Work::kBlocks;
+  const bool of_long = kWork == Work::kEither ? of_blocks : kWork == Work::kBlocks;
   wait_for_previous();
   launch_next();
   if (of_long && long_bags.is_void()) return;
-  const RowGroup group{static_cast<int>(threadIdx.x) % shares.lanes, shares.lanes};
-  const int groups = kBagThreads / group.lanes;
-  const RowShares::Columns share = shares.of(
-      static_cast<std::int64_t>(blockIdx.x) * groups + static_cast<int>(threadIdx.x) / group.lanes,
-      group.lane, kCount, output.columns.count);
+  const RowGroup group(shares.bits);
+  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kBagThreads + threadIdx.x;
+  const RowShares::Columns share =
+      shares.of(thread >> shares.bits, group.lane, kCount, output.columns.count);
   const std::int64_t work = of_long ? long_bags.blocks() : bags;
   const bool has_work = share.row < work * batch.count;
   const Batch::Member own = batch.member(share.row, max(work, std::int64_t{1}));
@@ -76,29 +78,28 @@ __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T>)
                    rows.mode != GPUKERN_INDEX_FILL);
 }
 
-void reduce(const GatherReduceCall& call, const LongBags& long_bags, bool of_long) {
+template <bool kOfLong>
+void reduce(const GatherReduceCall& call, const LongBags& long_bags) {
   const GatherReduceArgs& args = call.args;
-  visit_columns(call, [&]<class T, int kCount, bool kAny>(TypeTag<T>,
-                                                          const RowColumns<kCount, kAny>& columns) {
+  visit_columns<!kOfLong>(call, [&]<class T, int kCount, bool kAny>(
+                                    TypeTag<T>, const RowColumns<kCount, kAny>& columns) {
     const BagOutput<RowColumns<kCount, kAny>> output{args.out, args.out_step, columns,
                                                      reduction_of(args.reduce, args.dtype)};
-    const std::int64_t work = (of_long ? long_bags.most_blocks : args.bags) * call.batch.count;
+    const std::int64_t work = (kOfLong ? long_bags.most_blocks : args.bags) * call.batch.count;
     const RowShares shares = row_shares(work, call.columns, kCount);
     const auto start = [&](auto kernel) {
       launch(kernel,
-             Grid{ceil_divide(work * shares.groups, kBagThreads / shares.lanes), kBagThreads, 0,
-                  of_long},
+             Grid{ceil_divide(work * shares.groups, kBagThreads >> shares.bits), kBagThreads, 0,
+                  kOfLong},
              call.stream, bag_ranges(args), item_rows(args), output, args.bags, call.batch, shares,
-             long_bags, of_long);
+             long_bags, kOfLong);
     };
     if constexpr (kAny)
       start(reduce_bags_kernel<T, kCount, kAny, true, Work::kEither>);
     else if (args.index == nullptr)
       start(reduce_bags_kernel<T, kCount, kAny, false, Work::kEither>);
-    else if (of_long)
-      start(reduce_bags_kernel<T, kCount, kAny, true, Work::kBlocks>);
     else
-      start(reduce_bags_kernel<T, kCount, kAny, true, Work::kBags>);
+      start(reduce_bags_kernel < T, kCount, kAny, true, kOfLong ? Work::kBlocks : Work::kBags >);
   });
 }
 
@@ -106,12 +107,12 @@ void reduce(const GatherReduceCall& call, const LongBags& long_bags, bool of_lon
 
 void reduce_bags(const GatherReduceCall& call, const LongBags& long_bags) {
   if (are_segments(call)) return reduce_segments(call, long_bags);
-  reduce(call, long_bags, false);
+  reduce<false>(call, long_bags);
 }
 
 void reduce_long_bags(const GatherReduceCall& call, const LongBags& long_bags) {
   if (are_segments(call)) return reduce_long_segments(call, long_bags);
-  reduce(call, long_bags, true);
+  reduce<true>(call, long_bags);
 }
 
 }  // namespace gpukern::gpu

@@ -18,8 +18,11 @@ namespace gpukern::gpu {
 
 /// Thread blocks of 128 threads that a multiprocessor shall have room for: more hide more latency,
 /// until accumulators leave the registers.
-template <class T>
-inline constexpr int kResidentBlocks = sizeof(Accumulator<T>) > 8 ? 4 : 6;
+template <class T, int kCount = 1>
+inline constexpr int kResidentBlocks = sizeof(Accumulator<T>) > 8 ||
+                                               sizeof(Accumulator<T>) * kCount > 16
+                                           ? 4
+                                           : 6;
 
 /// Items [begin, end).
 struct ItemRange {
@@ -47,13 +50,15 @@ struct BagRanges {
 
   template <bool kAny>
   [[nodiscard]] __device__ ItemRange of(std::int64_t bag) const {
-    const std::int64_t begin = offset(bag, !kAny || aligned);
-    return {begin, max(begin, offset(bag + 1, !kAny || aligned))};
-  }
-
- private:
-  [[nodiscard]] __device__ std::int64_t offset(std::int64_t bag, bool is_aligned) const {
-    return clip_offset(load_index(offsets + bag * step, type, is_aligned), type.is_signed, count);
+    const std::byte* const from = offsets + bag * step;
+    std::int64_t value[2];
+    if (kAny && !aligned) {
+      for (int k = 0; k < 2; ++k) value[k] = load_index(from + k * step, type, false);
+    } else {
+      load_indices(type, [&](int k) { return from + k * step; }, value);
+    }
+    const std::int64_t begin = clip_offset(value[0], type.is_signed, count);
+    return {begin, max(begin, clip_offset(value[1], type.is_signed, count))};
   }
 };
 
@@ -80,7 +85,7 @@ struct ItemRows {
 #pragma unroll
       for (int k = 0; k < kItems; ++k) position[k] = first + k;
     } else {
-      load_indices<kAny>(first, number, position);
+      load<kAny>(first, number, position);
       bool plain = true;
 #pragma unroll
       for (int k = 0; k < kItems; ++k)
@@ -108,8 +113,7 @@ struct ItemRows {
   }
 
   template <bool kAny, int kItems>
-  __device__ void load_indices(std::int64_t first, int number,
-                               std::int64_t (&value)[kItems]) const {
+  __device__ void load(std::int64_t first, int number, std::int64_t (&value)[kItems]) const {
     if constexpr (kAny) {
       if (!index_aligned) {
         for (int k = 0; k < kItems; ++k)
@@ -118,27 +122,9 @@ struct ItemRows {
         return;
       }
     }
-    switch (index_type.bytes) {
-      case 1:
-        return load_indices_as<std::uint8_t>(first, number, value);
-      case 2:
-        return load_indices_as<std::uint16_t>(first, number, value);
-      case 4:
-        return load_indices_as<std::uint32_t>(first, number, value);
-      default:
-        return load_indices_as<std::uint64_t>(first, number, value);
-    }
-  }
-
-  template <class Raw, int kItems>
-  __device__ void load_indices_as(std::int64_t first, int number,
-                                  std::int64_t (&value)[kItems]) const {
-    Raw raw[kItems];
-#pragma unroll
-    for (int k = 0; k < kItems; ++k)
-      raw[k] = k < number ? *reinterpret_cast<const Raw*>(index + (first + k) * index_step) : Raw{};
-#pragma unroll
-    for (int k = 0; k < kItems; ++k) value[k] = as_index(raw[k], index_type.is_signed);
+    load_indices(
+        index_type, [&](int k) { return index + (first + k) * index_step; },
+        [&](int k) { return k < number; }, value);
   }
 };
 
@@ -146,6 +132,9 @@ struct ItemRows {
 struct RowGroup {
   int lane;
   int lanes;
+
+  explicit __device__ RowGroup(int bits)
+      : lane(static_cast<int>(threadIdx.x) & ((1 << bits) - 1)), lanes(1 << bits) {}
 
   /// The first thread's value.
   [[nodiscard]] __device__ std::int64_t agreed(std::int64_t value) const {
@@ -284,7 +273,7 @@ __device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& ite
 /// How groups of threads share the columns of rows: each has a span of them, so that few bags of
 /// long rows occupy the GPU, too.
 struct RowShares {
-  int lanes;            ///< threads of a group, which access neighbouring columns
+  int bits;             ///< 2^bits threads of a group access neighbouring columns
   std::int64_t span;    ///< columns of a group
   std::int64_t groups;  ///< that share a row
 

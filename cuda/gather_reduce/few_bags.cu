@@ -3,6 +3,7 @@
 
 // Few bags of floating-point rows in one launch: several take more time on the host than the work.
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include "cuda/common/join.cuh"
@@ -29,7 +30,7 @@ __global__ void __launch_bounds__(kFewThreads, sizeof(Accumulator<T>) > 4 ? 2 : 
   __shared__ unsigned long long number;
   wait_for_previous();
   launch_next();
-  const RowGroup group{static_cast<int>(threadIdx.x) % shares.lanes, shares.lanes};
+  const RowGroup group(shares.bits);
   const RowShares::Columns share = shares.of(blockIdx.x, group.lane, 1, output.columns.count);
   const Batch::Member own = batch.member(share.row, bags);
   if (threadIdx.x == 0) {
@@ -58,7 +59,7 @@ __global__ void __launch_bounds__(kFewThreads, sizeof(Accumulator<T>) > 4 ? 2 : 
 
 RowShares few_shares(std::int64_t columns) {
   const int lanes = join_width(columns, kWarp);
-  return {lanes, lanes, ceil_divide(columns, lanes)};
+  return {std::countr_zero(static_cast<unsigned>(lanes)), lanes, ceil_divide(columns, lanes)};
 }
 
 std::int64_t few_blocks(const GatherReduceCall& call) {
@@ -77,7 +78,7 @@ bool are_few_bags(const GatherReduceCall& call) {
   visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {
     is_floating = std::is_floating_point_v<Accumulator<T>>;
   });
-  const std::int64_t groups = kFewThreads / few_shares(call.columns).lanes;
+  const std::int64_t groups = kFewThreads >> few_shares(call.columns).bits;
   return is_floating && args.index != nullptr && call.columns <= kMostColumns &&
          args.count <= std::min(kMostItems, groups * kMostOfGroup) &&
          args.count * call.batch.count <= kMostItems && few_blocks(call) <= resident_grid() &&

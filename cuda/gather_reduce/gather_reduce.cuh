@@ -178,18 +178,29 @@ bool is_aligned(const GatherReduceCall& call, std::int64_t bytes, bool with_colu
 bool is_plain(const GatherReduceCall& call, std::int64_t alignment);
 
 /// Calls visit(TypeTag<T>{}, RowColumns<kCount, kAny>{...}) with that type and the columns as a
-/// thread accesses them.
-template <class Visit>
+/// thread accesses them. With kMayBeWide, it has two vectors of each row if that occupies the GPU:
+/// what all threads of a bag repeat, such as finding its rows, takes most of their time.
+template <bool kMayBeWide, class Visit>
 void visit_columns(const GatherReduceCall& call, const Visit& visit) {
   const LoopOffsets offsets(call.row);
   visit_combined_type(call.args.dtype, [&]<class T>(TypeTag<T> tag) {
-    constexpr int kVector = kVectorColumns<T>;
     if (!is_plain(call, alignof(T)))
       return visit(tag, RowColumns<1, true>{offsets, call.columns, is_aligned(call, alignof(T))});
-    if constexpr (kVector > 1)
-      if (are_vectors<T, kVector>(call.row, call.columns) &&
-          is_aligned(call, alignof(Vector<T, kVector>), false))
+    constexpr int kVector = kVectorColumns<T>;
+    if constexpr (kVector > 1) {
+      const bool aligned = is_aligned(call, alignof(Vector<T, kVector>), false);
+      if constexpr (kMayBeWide) {
+        constexpr int kWide = 2 * kVector;
+        constexpr std::int64_t kLeastThreads = 1024;  // of a multiprocessor
+        if (aligned && are_vectors<T, kWide>(call.row, call.columns) &&
+            is_aligned(call, alignof(Vector<T, kWide>), false) &&
+            call.args.bags * call.batch.count * (call.columns / kWide) >=
+                kLeastThreads * device_facts().multiprocessors)
+          return visit(tag, RowColumns<kWide, false>{offsets, call.columns, true});
+      }
+      if (aligned && are_vectors<T, kVector>(call.row, call.columns))
         return visit(tag, RowColumns<kVector, false>{offsets, call.columns, true});
+    }
     visit(tag, RowColumns<1, false>{offsets, call.columns, true});
   });
 }

@@ -274,10 +274,10 @@ bool are_segments(const GatherReduceCall& call) {
   constexpr std::int64_t kMostColumns = 16;
   const GatherReduceArgs& args = call.args;
   bool has_vectors = false;
-  visit_columns(call,
-                [&]<class T, int kCount, bool kAny>(TypeTag<T>, const RowColumns<kCount, kAny>&) {
-                  has_vectors = kCount > 1;
-                });
+  visit_columns<false>(
+      call, [&]<class T, int kCount, bool kAny>(TypeTag<T>, const RowColumns<kCount, kAny>&) {
+        has_vectors = kCount > 1;
+      });
   return !has_vectors && args.index == nullptr && args.weights == nullptr &&
          call.columns <= kMostColumns && is_plain(call, args.item) && call.batch.from >= 0 &&
          call.row.contiguous(kSourceColumn, args.item) &&

@@ -79,19 +79,7 @@ struct KeyOf {
     OffsetsAt<2> at[kCount];
     updates.find(Positions<kCount>(first, step, count - 1).of, at);
     std::int64_t loaded[kCount];
-    switch (index.type.bytes) {
-      case 1:
-        load_as<std::uint8_t>(at, loaded);
-        break;
-      case 2:
-        load_as<std::uint16_t>(at, loaded);
-        break;
-      case 4:
-        load_as<std::uint32_t>(at, loaded);
-        break;
-      default:
-        load_as<std::uint64_t>(at, loaded);
-    }
+    load_indices(index.type, [&](int k) { return index.data + at[k].offset[0]; }, loaded);
 #pragma unroll
     for (int k = 0; k < kCount; ++k)
       key[k] = first + k * step < count ? this->key(loaded[k], at[k].offset[1]) : -1;
@@ -112,16 +100,6 @@ struct KeyOf {
   [[nodiscard]] __device__ __noinline__ std::int64_t any_key(std::int64_t update,
                                                              std::int64_t count) const {
     return update < count ? (*this)(update) : -1;
-  }
-
-  template <class Raw, int kCount>
-  __device__ void load_as(const OffsetsAt<2> (&at)[kCount], std::int64_t (&loaded)[kCount]) const {
-    Raw raw[kCount];
-#pragma unroll
-    for (int k = 0; k < kCount; ++k)
-      raw[k] = *reinterpret_cast<const Raw*>(index.data + at[k].offset[0]);
-#pragma unroll
-    for (int k = 0; k < kCount; ++k) loaded[k] = as_index(raw[k], index.type.is_signed);
   }
 };
 
