@@ -55,9 +55,9 @@ struct RowColumns {
   [[nodiscard]] __device__ bool is_aligned() const { return !kAny || aligned; }
 
   [[nodiscard]] __device__ ColumnOffsets at(std::int64_t column) const {
-    ColumnOffsets found[1];
-    find(column, 0, found);
-    return found[0];
+    if constexpr (!kAny) return {column * offsets.step(0), column * offsets.step(1)};
+    const OffsetsAt<2> at = offsets.at(column);
+    return {at.offset[0], at.offset[1]};
   }
   /// Of columns `between` apart, together; with kAny, those past the end have the offsets of the
   /// last one.
@@ -72,8 +72,7 @@ struct RowColumns {
     } else {
 #pragma unroll
       for (int k = 0; k < kTogether; ++k) {
-        const std::int64_t column = first + k * between;
-        found[k] = {column * offsets.step(0), column * offsets.step(1)};
+        found[k] = at(first + k * between);
       }
     }
   }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
-#include <bit>
 
 #include "cuda/gather_reduce/gather_reduce.cuh"
 
@@ -17,21 +16,20 @@ RowShares row_shares(std::int64_t rows, std::int64_t columns, int each) {
   constexpr std::int64_t kMostPasses = 4;
   constexpr std::int64_t kResidentWarps = 64;
   const std::int64_t accesses = ceil_divide(columns, each);
-  const std::uint64_t lanes =
-      std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(accesses)), kWarp);
+  const ThreadGroups threads = groups_of(accesses);
   const std::int64_t warps = rows * ceil_divide(accesses, kWarp);
   const std::int64_t passes = std::clamp<std::int64_t>(
       warps / (kResidentWarps * device_facts().multiprocessors), 1, kMostPasses);
-  const std::int64_t span = passes * static_cast<std::int64_t>(lanes) * each;
-  return {std::countr_zero(lanes), span, ceil_divide(columns, span)};
+  const std::int64_t span = passes * threads.lanes() * each;
+  return {threads, span, ceil_divide(columns, span)};
 }
 
-/// What each group of threads reduces: a bag of at most one block, a block of a long bag, or, to
-/// have fewer kernels of calls that lose little by it, either.
-enum class Work { kBags, kBlocks, kEither };
+/// What each group of threads reduces: a bag of at most one block, a block of a long bag, or
+/// either, which has fewer kernels, where it costs little.
+enum class Work { kBags, kLongBags, kEither };
 
-/// `of_blocks`: which of them, for Work::kEither. `kIndexed`: of the items that an index names, and
-/// for rare layouts of any items.
+/// `is_of_long`: which of them, for Work::kEither. `kIndexed`: of the items that an index names,
+/// and for rare layouts of any items.
 template <class T, int kCount, bool kAny, bool kIndexed, Work kWork>
 __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T, kCount>)
     reduce_bags_kernel(const __grid_constant__ BagRanges ranges,
@@ -39,24 +37,23 @@ __global__ void __launch_bounds__(kBagThreads, kAny ? 1 : kResidentBlocks<T, kCo
                        const __grid_constant__ BagOutput<RowColumns<kCount, kAny>> output,
                        std::int64_t bags, const __grid_constant__ Batch batch,
                        const __grid_constant__ RowShares shares, LongBags long_bags,
-                       bool of_blocks) {
+                       bool is_of_long) {
   using A = Accumulator<T>;
-  const bool of_long = kWork == Work::kEither ? of_blocks : kWork == Work::kBlocks;
+  const bool of_long = kWork == Work::kEither ? is_of_long : kWork == Work::kLongBags;
   wait_for_previous();
   launch_next();
   if (of_long && long_bags.is_void()) return;
-  const RowGroup group(shares.bits);
-  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kBagThreads + threadIdx.x;
+  const ThreadGroups& group = shares.threads;
   const RowShares::Columns share =
-      shares.of(thread >> shares.bits, group.lane, kCount, output.columns.count);
+      shares.of(group.in_grid(), group.lane(), kCount, output.columns.count);
   const std::int64_t work = of_long ? long_bags.blocks() : bags;
   const bool has_work = share.row < work * batch.count;
   const Batch::Member own = batch.member(share.row, max(work, std::int64_t{1}));
   LongBag* const bag = of_long && has_work ? &long_bags.bag[long_bags.bag_of(own.row)] : nullptr;
   ItemRange items{0, 0};
   if (has_work)
-    items = group.agreed(bag != nullptr ? ranges.of<kAny>(bag->bag).block(own.row - bag->first)
-                                        : ranges.of<kAny>(own.row));
+    items = agreed(group, bag != nullptr ? ranges.of<kAny>(bag->bag).block(own.row - bag->first)
+                                         : ranges.of<kAny>(own.row));
   if (has_work && items.blocks() <= 1)
     combine_share<T, kIndexed>(
         rows, items, own.number * batch.from, output.columns, share, group, output.reduction,
@@ -89,17 +86,19 @@ void reduce(const GatherReduceCall& call, const LongBags& long_bags) {
     const RowShares shares = row_shares(work, call.columns, kCount);
     const auto start = [&](auto kernel) {
       launch(kernel,
-             Grid{ceil_divide(work * shares.groups, kBagThreads >> shares.bits), kBagThreads, 0,
-                  kOfLong},
+             Grid{ceil_divide(work * shares.groups, kBagThreads >> shares.threads.bits),
+                  kBagThreads, 0, kOfLong},
              call.stream, bag_ranges(args), item_rows(args), output, args.bags, call.batch, shares,
              long_bags, kOfLong);
     };
+    constexpr Work kWork = kOfLong ? Work::kLongBags : Work::kBags;
+    constexpr Work kWorkOfRows = kCount > kVectorColumns<T> ? kWork : Work::kEither;
     if constexpr (kAny)
       start(reduce_bags_kernel<T, kCount, kAny, true, Work::kEither>);
     else if (args.index == nullptr)
-      start(reduce_bags_kernel<T, kCount, kAny, false, Work::kEither>);
+      start(reduce_bags_kernel<T, kCount, kAny, false, kWorkOfRows>);
     else
-      start(reduce_bags_kernel < T, kCount, kAny, true, kOfLong ? Work::kBlocks : Work::kBags >);
+      start(reduce_bags_kernel<T, kCount, kAny, true, kWork>);
   });
 }
 

@@ -6,23 +6,24 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "cuda/common/elements.cuh"
 #include "cuda/common/indexing.cuh"
 #include "cuda/common/reduction.cuh"
-#include "cuda/common/warp.cuh"
+#include "cuda/common/thread_groups.cuh"
 
 namespace gpukern::gpu {
 
 /// Thread blocks of 128 threads that a multiprocessor shall have room for: more hide more latency,
-/// until accumulators leave the registers.
-template <class T, int kCount = 1>
-inline constexpr int kResidentBlocks = sizeof(Accumulator<T>) > 8 ||
-                                               sizeof(Accumulator<T>) * kCount > 16
-                                           ? 4
-                                           : 6;
+/// until accumulators, a register or more each, leave the registers.
+template <class T, int kCount>
+inline constexpr int kResidentBlocks = [] {
+  constexpr std::size_t kBytes = std::max<std::size_t>(sizeof(Accumulator<T>), 4);
+  return kBytes > 8 || kBytes * kCount > 16 ? 4 : 6;
+}();
 
 /// Items [begin, end).
 struct ItemRange {
@@ -38,6 +39,12 @@ struct ItemRange {
     return {first, min(first + kBlockValues, end)};
   }
 };
+
+/// The range of the first thread of a group: offsets may change during a call, and all threads must
+/// take the same branches.
+inline __device__ ItemRange agreed(const ThreadGroups& threads, const ItemRange& range) {
+  return {threads.agreed(range.begin), threads.agreed(range.end)};
+}
 
 /// The ranges of the bags: empty where offsets fall. Here and below, without kAny all accesses are
 /// aligned and dimensions are merged into one: code for other layouts takes twice the registers.
@@ -128,29 +135,6 @@ struct ItemRows {
   }
 };
 
-/// Consecutive threads of a warp that reduce the same items, each some columns: a power of two.
-struct RowGroup {
-  int lane;
-  int lanes;
-
-  explicit __device__ RowGroup(int bits)
-      : lane(static_cast<int>(threadIdx.x) & ((1 << bits) - 1)), lanes(1 << bits) {}
-
-  /// The first thread's value.
-  [[nodiscard]] __device__ std::int64_t agreed(std::int64_t value) const {
-    return lanes == 1 ? value : __shfl_sync(mask(), value, 0, lanes);
-  }
-  /// The first thread's range: offsets may change during a call, and all threads must take the same
-  /// branches.
-  [[nodiscard]] __device__ ItemRange agreed(const ItemRange& range) const {
-    return {agreed(range.begin), agreed(range.end)};
-  }
-  [[nodiscard]] __device__ unsigned mask() const {
-    const unsigned first = threadIdx.x % kWarp - static_cast<unsigned>(lane);
-    return (kAllLanes >> (kWarp - lanes)) << first;
-  }
-};
-
 /// Calls body(kind) with a reduction that compilers know to be a sum or an extreme, so that a loop
 /// does not distinguish them for each element. Bags have no products.
 template <class Body>
@@ -223,7 +207,7 @@ __device__ void combine_neighbours(const std::byte* row, std::int64_t step, int 
 /// columns is not `active`. Threads of large groups find a row each and tell the others.
 template <class T, bool kIndexed, bool kAny, int kCount>
 __device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& items,
-                                      const RowGroup& group, bool active, std::int64_t offset,
+                                      const ThreadGroups& group, bool active, std::int64_t offset,
                                       bool aligned, const Reduction& reduction,
                                       Accumulator<T> (&sum)[kCount]) {
   constexpr int kFew = 4;
@@ -237,7 +221,7 @@ __device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& ite
                             static_cast<int>(items.end - items.begin), reduction, sum);
     return items.end - items.begin;
   }
-  if (kAny || group.lanes < kMany) {
+  if (kAny || group.lanes() < kMany) {
     if (!active) return 0;
     for (std::int64_t first = items.begin; first < items.end; first += kFew) {
       const std::byte* row[kFew];
@@ -249,18 +233,19 @@ __device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& ite
     return combined;
   }
   const unsigned mask = group.mask();
-  for (std::int64_t chunk = items.begin; chunk < items.end; chunk += group.lanes) {
+  for (std::int64_t chunk = items.begin; chunk < items.end; chunk += group.lanes()) {
     const std::byte* own[1];
-    const bool has_own = group.lane < items.end - chunk;
-    rows.find<kAny>(chunk + group.lane, has_own ? 1 : 0, own);
-    const std::int64_t end = min(chunk + group.lanes, items.end);
+    const bool has_own = group.lane() < items.end - chunk;
+    rows.find<kAny>(chunk + group.lane(), has_own ? 1 : 0, own);
+    const std::int64_t end = min(chunk + group.lanes(), items.end);
     for (std::int64_t first = chunk; first < end; first += kMany) {
       const std::byte* row[kMany];
 #pragma unroll
       for (int k = 0; k < kMany; ++k) {
         const auto address = reinterpret_cast<unsigned long long>(own[0]);
         const auto from = static_cast<int>(first - chunk) + k;
-        row[k] = reinterpret_cast<const std::byte*>(__shfl_sync(mask, address, from, group.lanes));
+        row[k] =
+            reinterpret_cast<const std::byte*>(__shfl_sync(mask, address, from, group.lanes()));
         combined += row[k] != nullptr;
         if (!active) row[k] = nullptr;
       }
@@ -273,9 +258,9 @@ __device__ std::int64_t combine_items(const ItemRows& rows, const ItemRange& ite
 /// How groups of threads share the columns of rows: each has a span of them, so that few bags of
 /// long rows occupy the GPU, too.
 struct RowShares {
-  int bits;             ///< 2^bits threads of a group access neighbouring columns
-  std::int64_t span;    ///< columns of a group
-  std::int64_t groups;  ///< that share a row
+  ThreadGroups threads;  ///< a group accesses neighbouring columns at a time
+  std::int64_t span;     ///< columns of a group
+  std::int64_t groups;   ///< that share a row
 
   struct Columns {
     std::int64_t row;
@@ -296,11 +281,11 @@ struct RowShares {
 template <class T, bool kIndexed, int kCount, bool kAny, class Store>
 __device__ void combine_share(const ItemRows& rows, const ItemRange& items, std::int64_t offset,
                               const RowColumns<kCount, kAny>& columns,
-                              const RowShares::Columns& share, const RowGroup& group,
+                              const RowShares::Columns& share, const ThreadGroups& group,
                               const Reduction& reduction, const Store& store) {
-  const std::int64_t before = std::int64_t{group.lane} * kCount;
+  const std::int64_t before = std::int64_t{group.lane()} * kCount;
   for (std::int64_t column = share.begin; column - before < share.end;
-       column += std::int64_t{group.lanes} * kCount) {
+       column += std::int64_t{group.lanes()} * kCount) {
     const bool active = column < share.end;
     Accumulator<T> sum[kCount];
 #pragma unroll

@@ -3,7 +3,6 @@
 
 // Few bags of floating-point rows in one launch: several take more time on the host than the work.
 #include <algorithm>
-#include <bit>
 #include <type_traits>
 
 #include "cuda/common/join.cuh"
@@ -30,8 +29,8 @@ __global__ void __launch_bounds__(kFewThreads, sizeof(Accumulator<T>) > 4 ? 2 : 
   __shared__ unsigned long long number;
   wait_for_previous();
   launch_next();
-  const RowGroup group(shares.bits);
-  const RowShares::Columns share = shares.of(blockIdx.x, group.lane, 1, output.columns.count);
+  const ThreadGroups& group = shares.threads;
+  const RowShares::Columns share = shares.of(blockIdx.x, group.lane(), 1, output.columns.count);
   const Batch::Member own = batch.member(share.row, bags);
   if (threadIdx.x == 0) {
     shared_range = ranges.of<false>(own.row);
@@ -47,19 +46,19 @@ __global__ void __launch_bounds__(kFewThreads, sizeof(Accumulator<T>) > 4 ? 2 : 
         rows, items.block(b), group, active, own.number * batch.from + column.from, true,
         output.reduction, sum);
     // In mode "fill", items are counted as they are combined.
-    if (group.lane == 0) atomicAdd(&number, static_cast<unsigned long long>(of_block));
+    if (group.lane() == 0) atomicAdd(&number, static_cast<unsigned long long>(of_block));
     return sum[0];
   };
   A sum[] = {join_by_threads<kFewThreads, 1>(block, max(items.blocks(), std::int64_t{1}),
-                                             group.lanes, true, output.reduction, joined)};
-  if (active && static_cast<int>(threadIdx.x) < group.lanes)
+                                             group.lanes(), true, output.reduction, joined)};
+  if (active && static_cast<int>(threadIdx.x) < group.lanes())
     output.template store<T>(own.row, own.number * batch.to + column.to,
                              static_cast<std::int64_t>(number), sum);
 }
 
 RowShares few_shares(std::int64_t columns) {
-  const int lanes = join_width(columns, kWarp);
-  return {std::countr_zero(static_cast<unsigned>(lanes)), lanes, ceil_divide(columns, lanes)};
+  const ThreadGroups threads = groups_of(columns);
+  return {threads, threads.lanes(), ceil_divide(columns, threads.lanes())};
 }
 
 std::int64_t few_blocks(const GatherReduceCall& call) {
@@ -78,7 +77,7 @@ bool are_few_bags(const GatherReduceCall& call) {
   visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {
     is_floating = std::is_floating_point_v<Accumulator<T>>;
   });
-  const std::int64_t groups = kFewThreads >> few_shares(call.columns).bits;
+  const std::int64_t groups = kFewThreads >> few_shares(call.columns).threads.bits;
   return is_floating && args.index != nullptr && call.columns <= kMostColumns &&
          args.count <= std::min(kMostItems, groups * kMostOfGroup) &&
          args.count * call.batch.count <= kMostItems && few_blocks(call) <= resident_grid() &&

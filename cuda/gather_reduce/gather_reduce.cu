@@ -94,6 +94,17 @@ bool is_plain(const GatherReduceCall& call, std::int64_t alignment) {
          (args.weights == nullptr || item_rows(args).weights_aligned);
 }
 
+bool are_many_short_bags(const GatherReduceCall& call, int width) {
+  // Of longer ones, whose lengths may differ more, a warp would wait for the longest of more bags.
+  // Measured: benchmarks/notes/effects.md.
+  constexpr std::int64_t kMostItems = 8;        // on average
+  constexpr std::int64_t kLeastThreads = 1024;  // of a multiprocessor
+  const GatherReduceArgs& args = call.args;
+  return args.count / kMostItems <= args.bags &&
+         args.bags * call.batch.count * (call.columns / width) >=
+             kLeastThreads * device_facts().multiprocessors;
+}
+
 void gather_reduce(Device& device, const GatherReduceArgs& args, cudaStream_t stream) {
   const GatherReduceCall call(args, stream);
   if (args.count <= kBlockValues) return reduce_bags(call, LongBags{});

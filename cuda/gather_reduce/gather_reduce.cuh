@@ -177,9 +177,23 @@ bool is_aligned(const GatherReduceCall& call, std::int64_t bytes, bool with_colu
 /// Whether all accesses are aligned and the dimensions of rows and columns are merged into one.
 bool is_plain(const GatherReduceCall& call, std::int64_t alignment);
 
+/// Whether the columns are vectors of kCount elements, contiguous and aligned to such.
+template <class T, int kCount>
+bool has_column_vectors(const GatherReduceCall& call) {
+  return are_vectors<T, kCount>(call.row, call.columns) &&
+         is_aligned(call, alignof(Vector<T, kCount>), false);
+}
+
+/// Elements that a thread accesses together in many short bags: what all threads of a bag repeat,
+/// such as finding its rows, takes most of their time.
+template <class T>
+inline constexpr int kWideColumns = kVectorColumns<T> > 1 ? 2 * kVectorColumns<T> : 1;
+
+/// Whether bags have few items and occupy the GPU with threads of `width` columns.
+bool are_many_short_bags(const GatherReduceCall& call, int width);
+
 /// Calls visit(TypeTag<T>{}, RowColumns<kCount, kAny>{...}) with that type and the columns as a
-/// thread accesses them. With kMayBeWide, it has two vectors of each row if that occupies the GPU:
-/// what all threads of a bag repeat, such as finding its rows, takes most of their time.
+/// thread accesses them.
 template <bool kMayBeWide, class Visit>
 void visit_columns(const GatherReduceCall& call, const Visit& visit) {
   const LoopOffsets offsets(call.row);
@@ -187,20 +201,13 @@ void visit_columns(const GatherReduceCall& call, const Visit& visit) {
     if (!is_plain(call, alignof(T)))
       return visit(tag, RowColumns<1, true>{offsets, call.columns, is_aligned(call, alignof(T))});
     constexpr int kVector = kVectorColumns<T>;
-    if constexpr (kVector > 1) {
-      const bool aligned = is_aligned(call, alignof(Vector<T, kVector>), false);
-      if constexpr (kMayBeWide) {
-        constexpr int kWide = 2 * kVector;
-        constexpr std::int64_t kLeastThreads = 1024;  // of a multiprocessor
-        if (aligned && are_vectors<T, kWide>(call.row, call.columns) &&
-            is_aligned(call, alignof(Vector<T, kWide>), false) &&
-            call.args.bags * call.batch.count * (call.columns / kWide) >=
-                kLeastThreads * device_facts().multiprocessors)
-          return visit(tag, RowColumns<kWide, false>{offsets, call.columns, true});
-      }
-      if (aligned && are_vectors<T, kVector>(call.row, call.columns))
+    constexpr int kWide = kWideColumns<T>;
+    if constexpr (kMayBeWide && kWide > kVector)
+      if (are_many_short_bags(call, kWide) && has_column_vectors<T, kWide>(call))
+        return visit(tag, RowColumns<kWide, false>{offsets, call.columns, true});
+    if constexpr (kVector > 1)
+      if (has_column_vectors<T, kVector>(call))
         return visit(tag, RowColumns<kVector, false>{offsets, call.columns, true});
-    }
     visit(tag, RowColumns<1, false>{offsets, call.columns, true});
   });
 }

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
+#include "cuda/common/thread_groups.cuh"
 #include "cuda/scatter/scatter.cuh"
 
 namespace gpukern::gpu {
@@ -19,33 +19,6 @@ template <class T, int kCount>
 bool has_column_vectors(const ScatterArgs& args, std::int64_t columns) {
   return are_vectors<T, kCount>(args.columns, columns) &&
          is_aligned(args, alignof(Vector<T, kCount>), false);
-}
-
-/// Groups of neighbouring threads, a power of two in each: a group works on one update at a time.
-struct ThreadGroups {
-  int bits;
-
-  [[nodiscard]] __host__ __device__ int lanes() const { return 1 << bits; }
-  [[nodiscard]] __device__ int lane() const {
-    return static_cast<int>(threadIdx.x) & (lanes() - 1);
-  }
-  /// The number of this thread's group in its block, or in all of them.
-  [[nodiscard]] __device__ int in_block() const { return static_cast<int>(threadIdx.x) >> bits; }
-  [[nodiscard]] __device__ std::int64_t in_grid() const {
-    return std::int64_t{blockIdx.x} * (static_cast<int>(blockDim.x) >> bits) + in_block();
-  }
-  /// The blocks of kThreads that hold this number of groups.
-  [[nodiscard]] std::int64_t blocks(std::int64_t groups) const {
-    return ceil_divide(groups * lanes(), kThreads);
-  }
-};
-
-/// Those of updates whose columns take this number of accesses.
-inline ThreadGroups groups_of(std::int64_t accesses, std::uint64_t least = 1,
-                              std::uint64_t most = 32) {
-  const std::uint64_t lanes =
-      std::clamp(std::bit_ceil(static_cast<std::uint64_t>(accesses)), least, most);
-  return {std::countr_zero(lanes)};
 }
 
 /// Columns that a thread accesses together: those of a vector or, with kAny, kCount columns in any
