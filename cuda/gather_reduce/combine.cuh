@@ -6,7 +6,6 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,12 +17,10 @@
 namespace gpukern::gpu {
 
 /// Thread blocks of 128 threads that a multiprocessor shall have room for: more hide more latency,
-/// until accumulators, a register or more each, leave the registers.
+/// until accumulators leave the registers.
 template <class T, int kCount>
-inline constexpr int kResidentBlocks = [] {
-  constexpr std::size_t kBytes = std::max<std::size_t>(sizeof(Accumulator<T>), 4);
-  return kBytes > 8 || kBytes * kCount > 16 ? 4 : 6;
-}();
+inline constexpr int kResidentBlocks =
+    (sizeof(Accumulator<T>) > 8 || sizeof(Accumulator<T>) * kCount > 16) ? 4 : 6;
 
 /// Items [begin, end).
 struct ItemRange {

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/common/launch.cuh"
 #include "cuda/gather_reduce/combine.cuh"
@@ -184,10 +185,11 @@ bool has_column_vectors(const GatherReduceCall& call) {
          is_aligned(call, alignof(Vector<T, kCount>), false);
 }
 
-/// Elements that a thread accesses together in many short bags: what all threads of a bag repeat,
-/// such as finding its rows, takes most of their time.
+/// Elements that a thread accesses together in many short bags of floating-point numbers: what all
+/// threads of a bag repeat, such as finding its rows, takes most of their time.
 template <class T>
-inline constexpr int kWideColumns = kVectorColumns<T> > 1 ? 2 * kVectorColumns<T> : 1;
+inline constexpr int kWideColumns =
+    std::is_floating_point_v<Accumulator<T>> ? 2 * kVectorColumns<T> : 1;
 
 /// Whether bags have few items and occupy the GPU with threads of `width` columns.
 bool are_many_short_bags(const GatherReduceCall& call, int width);
