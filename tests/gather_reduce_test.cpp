@@ -277,50 +277,6 @@ TEST_P(GatherReduceTest, ManyItems) {
   check(kFloat32, {10007}, kInt32.dtype, lengths, 0, bag_options(GPUKERN_INDEX_FILL));
 }
 
-/// Bags of up to two items, and a long one; of `columns` 4-byte elements, as many as give 195
-/// multiprocessors threads of two vectors each.
-Lengths short_bags(Random& random, std::int64_t columns) {
-  Lengths lengths = random_lengths(random, 1600000 / columns, 2);
-  lengths[19] = 3000;
-  return lengths;
-}
-
-TEST_P(GatherReduceTest, ManyShortBags) {
-  const Lengths of_32 = short_bags(random_, 32);
-  for (const gpukern_dtype dtype : {kReducedDtypes[0], kFloat32, kFloat64, kReducedDtypes[4],
-                                    kReducedDtypes[5], kReducedDtypes[12]})
-    check(dtype, {5000, 32}, kInt32.dtype, of_32, 0, bag_options(GPUKERN_INDEX_FILL));
-  for (const gpukern_reduce reduce : {GPUKERN_REDUCE_MEAN, GPUKERN_REDUCE_MAX})
-    check(kFloat32, {5000, 32}, kInt64.dtype, of_32, 0, bag_options(GPUKERN_INDEX_CLIP, reduce));
-  check(kFloat32, {4, 5000, 32}, kInt32.dtype, short_bags(random_, 128), 1,
-        bag_options(GPUKERN_INDEX_FILL, GPUKERN_REDUCE_MEAN));
-  // A thread or two of each bag; no whole number of pairs of vectors; several groups of threads.
-  for (const std::int64_t columns : {8, 16, 36, 320})
-    check(kFloat32, {5000, columns}, kInt64.dtype, short_bags(random_, columns), 0,
-          bag_options(GPUKERN_INDEX_RAISE), true);
-}
-
-TEST_P(GatherReduceTest, ManyShortBagsAlignedToOneVector) {
-  const Lengths lengths = short_bags(random_, 32);
-  const auto bags = static_cast<std::int64_t>(lengths.size());
-  const std::int64_t items = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{3});
-  for (const gpukern_dtype dtype : {kReducedDtypes[0], kReducedDtypes[4]})
-    for (const std::int64_t pitch : {36, 40}) {
-      Array rows(placement(), dtype, {5000, pitch});
-      Array index(placement(), kInt32.dtype, {items});
-      Array offsets(placement(), kInt64.dtype, {bags + 1});
-      Array out(placement(), dtype, {bags, 32});
-      fill_numbers(rows, random_, true);
-      fill_indices(index, random_, 5000, 0);
-      store_offsets(offsets, lengths, 2);
-      View source = rows;
-      source.shape[1] = 32;
-      source.offset += pitch == 40 ? 4 * rows.item() : 0;
-      expect_bags({source, &index, offsets, nullptr, 0, bag_options(GPUKERN_INDEX_RAISE), out},
-                  placement());
-    }
-}
-
 TEST_P(GatherReduceTest, RandomCalls) {
   for (int trial = 0; trial < 300; ++trial) {
     SCOPED_TRACE("trial " + std::to_string(trial));

@@ -58,16 +58,6 @@ TEST_P(SegmentReduceTest, ManySegments) {
       check(dtype, {items}, lengths, 0, bag_options(GPUKERN_INDEX_CLIP), layout);
 }
 
-TEST_P(SegmentReduceTest, ManyShortSegmentsOfVectors) {
-  // Enough of them for threads of two vectors each, on GPUs of up to 195 multiprocessors.
-  std::vector<std::int64_t> lengths(50000);
-  for (auto& length : lengths) length = between(random_, 0, 2);
-  lengths[19] = 3000;
-  const std::int64_t items = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{2});
-  for (const gpukern_dtype dtype : {kReducedDtypes[0], kFloat32})
-    check(dtype, {items, 32}, lengths, 0, bag_options(GPUKERN_INDEX_CLIP));
-}
-
 TEST_P(SegmentReduceTest, LengthsAroundThoseOfVectorsAndBlocks) {
   std::vector<std::int64_t> lengths(140);
   std::iota(lengths.begin(), lengths.end(), std::int64_t{0});

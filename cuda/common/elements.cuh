@@ -71,9 +71,7 @@ struct RowColumns {
       for (int k = 0; k < kTogether; ++k) found[k] = {at[k].offset[0], at[k].offset[1]};
     } else {
 #pragma unroll
-      for (int k = 0; k < kTogether; ++k) {
-        found[k] = at(first + k * between);
-      }
+      for (int k = 0; k < kTogether; ++k) found[k] = at(first + k * between);
     }
   }
 };

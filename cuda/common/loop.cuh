@@ -12,13 +12,11 @@
 
 namespace gpukern::gpu {
 
-/// Dividing 32-bit numbers is several times faster.
 __device__ inline std::uint32_t quotient(std::uint32_t number, std::uint32_t divisor) {
   return number / divisor;
 }
-__device__ inline std::uint64_t quotient(std::uint64_t number, std::uint64_t divisor) {
-  if ((number | divisor) >> 32 == 0)
-    return static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(divisor);
+/// Not inlined, for it takes much code and is rare.
+__device__ __noinline__ inline std::uint64_t quotient(std::uint64_t number, std::uint64_t divisor) {
   return number / divisor;
 }
 
@@ -27,7 +25,9 @@ __device__ inline std::uint64_t quotient(std::uint64_t number, std::uint64_t div
 template <int Operands, class Offset>
 __device__ void unravel(const Loop<Operands>& loop, Offset position,
                         std::int64_t (&offset)[Operands]) {
+  constexpr int kUnrolled = sizeof(Offset) > 4 ? 1 : 4;
   for (int k = 0; k < Operands; ++k) offset[k] = 0;
+#pragma unroll kUnrolled
   for (int d = loop.ndim - 1; d >= 0; --d) {
     const auto extent = static_cast<Offset>(loop.extent[d]);
     const Offset rest = d > 0 ? quotient(position, extent) : 0;

@@ -125,7 +125,7 @@ struct StridedArgs {
   template <class W>
   [[nodiscard]] __device__ W fill_word(const Fill& fill, std::int64_t number) const {
     const auto position = static_cast<std::uint64_t>(number);
-    const std::uint64_t item = quotient(position, static_cast<std::uint64_t>(per_item));
+    const std::uint64_t item = position / static_cast<std::uint64_t>(per_item);
     const auto in_item = static_cast<std::int64_t>(
         (position - item * static_cast<std::uint64_t>(per_item)) * sizeof(W));
     if (fill.data == nullptr) return fill.word<W>(in_item);

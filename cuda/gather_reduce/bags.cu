@@ -92,6 +92,7 @@ void reduce(const GatherReduceCall& call, const LongBags& long_bags) {
              long_bags, kOfLong);
     };
     constexpr Work kWork = kOfLong ? Work::kLongBags : Work::kBags;
+    // Wide columns are never those of long bags.
     constexpr Work kWorkOfRows = kCount > kVectorColumns<T> ? kWork : Work::kEither;
     if constexpr (kAny)
       start(reduce_bags_kernel<T, kCount, kAny, true, Work::kEither>);

@@ -21,6 +21,7 @@
 #include <type_traits>
 
 #include "cuda/common/launch.cuh"
+#include "cuda/common/warp.cuh"
 #include "cuda/gather_reduce/combine.cuh"
 #include "src/core/operation.hpp"
 
@@ -185,17 +186,18 @@ bool has_column_vectors(const GatherReduceCall& call) {
          is_aligned(call, alignof(Vector<T, kCount>), false);
 }
 
-/// Elements that a thread accesses together in many short bags of floating-point numbers: what all
-/// threads of a bag repeat, such as finding its rows, takes most of their time.
+/// Elements that a thread accesses together in many short bags: two vectors of floating-point
+/// numbers, since what all threads of a bag repeat, such as finding its rows, takes most of their
+/// time; one of others, whose kernels would be larger than their use.
 template <class T>
 inline constexpr int kWideColumns =
-    std::is_floating_point_v<Accumulator<T>> ? 2 * kVectorColumns<T> : 1;
+    (std::is_floating_point_v<Accumulator<T>> ? 2 : 1) * kVectorColumns<T>;
 
 /// Whether bags have few items and occupy the GPU with threads of `width` columns.
 bool are_many_short_bags(const GatherReduceCall& call, int width);
 
 /// Calls visit(TypeTag<T>{}, RowColumns<kCount, kAny>{...}) with that type and the columns as a
-/// thread accesses them.
+/// thread accesses them. kMayBeWide: of many short bags, kWideColumns of them.
 template <bool kMayBeWide, class Visit>
 void visit_columns(const GatherReduceCall& call, const Visit& visit) {
   const LoopOffsets offsets(call.row);

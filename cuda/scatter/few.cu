@@ -4,6 +4,9 @@
 // Few updates, in one kernel. Each thread block has a part of the keys: it reads all indices, sorts
 // the updates of its keys, and combines or copies their values.
 
+#include <algorithm>
+#include <bit>
+
 #include "cuda/common/join.cuh"
 #include "cuda/scatter/combine_columns.cuh"
 #include "cuda/scatter/few_entries.cuh"
@@ -158,13 +161,14 @@ __device__ void combine_long(const Entries& entries, int first, const UpdateValu
   }
 }
 
-template <class T, int kCount, bool kAny>
+/// Of vectors of kCount columns, or of single ones in any layout.
+template <class T, int kCount>
 __global__ void __launch_bounds__(kFewThreads, resident_blocks(sizeof(T) > 8 ? 1 : 2, kFewThreads))
     combine_few_kernel(const __grid_constant__ KeyOf key_of,
                        const __grid_constant__ UpdateValues values,
                        const __grid_constant__ TargetElements elements,
-                       const __grid_constant__ UpdateColumns<kCount, kAny> columns, int count,
-                       ThreadGroups threads, int width,
+                       const __grid_constant__ UpdateColumns<kCount, kCount == 1> columns,
+                       int count, ThreadGroups threads, int width,
                        const __grid_constant__ CompactReduction reduction) {
   using A = Accumulator<T>;
   extern __shared__ __align__(16) std::byte memory[];
@@ -184,7 +188,7 @@ __global__ void __launch_bounds__(kFewThreads, resident_blocks(sizeof(T) > 8 ? 1
       continue;
     }
     std::byte* const row = elements.at(entries.key(at));
-    columns.visit(threads, [&](const ThreadColumns<kCount, kAny>& own) {
+    columns.visit(threads, [&](const ThreadColumns<kCount, kCount == 1>& own) {
       A sum[kCount];
       combine_columns<T, kInFlight<kCount>>(own, row, values, UpdateNumbers{entries.entry + at},
                                             number, reduction, sum);
@@ -228,16 +232,16 @@ std::size_t shared_bytes(int count, int width) {
   return layout.bytes();
 }
 
-template <class T, int kCount, bool kAny>
+template <class T, int kCount>
 void launch_combine(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   const ThreadGroups threads = few_groups(call, ceil_divide(call.columns, kCount));
   const int width = join_width(call.columns, kMostWidth<Accumulator<T>>);
-  auto columns = update_columns<kCount, kAny>(args.columns, is_aligned(args, alignof(T)));
+  auto columns = update_columns<kCount, kCount == 1>(args.columns, is_aligned(args, alignof(T)));
   const auto count = static_cast<int>(call.count);
   const std::size_t bytes = shared_bytes<Accumulator<T>>(count, width);
   const Grid grid = few_grid(call, columns, threads, bytes);
-  launch(combine_few_kernel<T, kCount, kAny>, grid, call.stream, key_of(args), update_values(args),
+  launch(combine_few_kernel<T, kCount>, grid, call.stream, key_of(args), update_values(args),
          target_elements(args), columns, count, threads, width,
          CompactReduction{reduction_of(args.reduce, args.dtype)});
 }
@@ -286,9 +290,9 @@ void scatter_few(const ScatterCall& call) {
     constexpr int kVector = std::is_integral_v<T> ? 1 : kVectorColumns<T>;
     if constexpr (kVector > 1) {
       if (has_column_vectors<T, kVector>(args, call.columns))
-        return launch_combine<T, kVector, false>(call);
+        return launch_combine<T, kVector>(call);
     }
-    launch_combine<T, 1, true>(call);
+    launch_combine<T, 1>(call);
   });
 }
 
