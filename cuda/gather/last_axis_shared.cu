@@ -27,7 +27,7 @@ void run_last_axis_shared(const GatherLaunch& call) {
       args.item < 4 ? tuning.last_axis_shared_narrow_bytes : tuning.last_axis_shared_bytes;
   const std::int64_t rows_per_block = std::max<std::int64_t>(
       std::min(bytes / (words * 16), rows.outer / tuning.last_axis_shared_blocks), 1);
-  const bool large = bytes_held > tuning.last_axis_shared_large;
+  const bool large = call.problem.last_axis_is_large();
   const int threads = large ? kLastAxisSharedLargeThreads
                       : bytes_held > tuning.last_axis_shared_long
                           ? tuning.last_axis_shared_long_threads

@@ -82,6 +82,11 @@ std::int64_t GatherProblem::last_axis_held() const {
   return std::min(args.n, std::min(tuning.last_axis_shared_to, available) / args.item);
 }
 
+bool GatherProblem::last_axis_is_large() const {
+  const std::int64_t held = last_axis_held();
+  return held < args.n || held * args.item > tuning.last_axis_shared_large;
+}
+
 bool GatherProblem::aligned_to_vectors(std::int64_t count) const {
   const auto vector = [count](std::int64_t bytes) {
     return std::min<std::int64_t>(bytes * count, kWordBytes);

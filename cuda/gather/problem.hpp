@@ -62,6 +62,9 @@ struct GatherProblem {
   /// Items of a row of the source that shared memory holds.
   [[nodiscard]] std::int64_t last_axis_held() const;
 
+  /// Whether a row takes most of a multiprocessor's shared memory, or more than a block may have.
+  [[nodiscard]] bool last_axis_is_large() const;
+
   /// Whether index and out are aligned to vectors of `count` elements.
   [[nodiscard]] bool aligned_to_vectors(std::int64_t count) const;
 };

@@ -95,6 +95,13 @@ class GatherStrategyTest : public testing::Test {
                           .shared_bytes = 227 * kKibi,
                           .overlaps_kernels = true};
   }
+  /// A GPU of compute capability 12.0, such as an RTX 5090.
+  static void on_99_kib() {
+    gpu::facts_of_test = {.compute_capability = 120,
+                          .multiprocessors = 170,
+                          .shared_bytes = 99 * kKibi,
+                          .overlaps_kernels = true};
+  }
   static void on_t4() {
     gpu::facts_of_test = {.compute_capability = 75,
                           .multiprocessors = 40,
@@ -255,6 +262,21 @@ TEST_F(GatherStrategyTest, LastAxes) {
   EXPECT_EQ(strategy(last_axis(4, 1000, 120000, 80000)), "last_axis")
       << "too long for shared memory";
   EXPECT_EQ(strategy(last_axis(4, 10000, 100000, 100)), "rows_small") << "hardly any index";
+}
+
+TEST_F(GatherStrategyTest, RowsInPartInSharedMemoryHaveTheKernelThatReadsTheRest) {
+  for (const auto& device : {on_h200, on_99_kib, on_t4}) {
+    device();
+    for (const std::int64_t n : {1000, 10000, 20000, 24000, 26000, 40000, 50000, 60000, 100000}) {
+      const GatherArgs args = last_axis(4, 1000, n, n);
+      const gpu::GatherProblem problem(args);
+      if (strategy(args) == "last_axis_shared" && problem.last_axis_held() < n) {
+        EXPECT_TRUE(problem.last_axis_is_large()) << n;
+      }
+    }
+  }
+  on_99_kib();
+  EXPECT_EQ(strategy(last_axis(4, 1000, 30000, 10000)), "last_axis_shared");
 }
 
 // The strides of take_along_axis: each position of the loop has an index.
