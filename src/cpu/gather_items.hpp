@@ -10,6 +10,7 @@
 
 #include "src/cpu/cache.hpp"
 #include "src/cpu/index_types.hpp"
+#include "src/cpu/isa.hpp"
 
 namespace gpukern::cpu {
 
@@ -151,7 +152,7 @@ template <class T, class To>
 template <class T, class To>
 bool copy_positions(const std::byte* index, std::int64_t count, std::int64_t n, To* to) {
 #ifdef GPUKERN_X86
-  if (__builtin_cpu_supports("avx2")) return copy_positions_avx2<T>(index, count, n, to);
+  if (widest_isa() >= Isa::Avx2) return copy_positions_avx2<T>(index, count, n, to);
 #endif
   return copy_positions_baseline<T>(index, count, n, to);
 }

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "src/cpu/index_types.hpp"
+#include "src/cpu/isa.hpp"
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/threading/thread_pool.hpp"
@@ -62,7 +63,7 @@ template <class T, class Wide>
 template <class T, class Wide>
 bool vector_in_bounds(const std::byte* index, std::int64_t count, std::int64_t n) {
 #ifdef GPUKERN_X86
-  if (__builtin_cpu_supports("avx2")) return contiguous_in_bounds_avx2<T, Wide>(index, count, n);
+  if (widest_isa() >= Isa::Avx2) return contiguous_in_bounds_avx2<T, Wide>(index, count, n);
 #endif
   return contiguous_in_bounds<T, Wide>(index, count, n);
 }

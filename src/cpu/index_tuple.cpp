@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "src/cpu/gather_items.hpp"
+#include "src/cpu/isa.hpp"
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/runs.hpp"
 
@@ -64,7 +65,7 @@ template <class T, bool is_first>
 template <class T, bool is_first>
 bool add_positions(const AxisRun& run) {
 #ifdef GPUKERN_X86
-  if (__builtin_cpu_supports("avx2")) return add_positions_avx2<T, is_first>(run);
+  if (widest_isa() >= Isa::Avx2) return add_positions_avx2<T, is_first>(run);
 #endif
   return add_positions_baseline<T, is_first>(run);
 }

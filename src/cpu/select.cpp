@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/cpu/axis_offsets.hpp"
+#include "src/cpu/isa.hpp"
 #include "src/cpu/kernels.hpp"
 #include "src/cpu/runs.hpp"
 #include "src/threading/stop.hpp"
@@ -87,7 +88,7 @@ template <class W>
 template <class W>
 std::int64_t count_row(const std::byte* mask, std::int64_t length, std::uint64_t bits) {
 #ifdef GPUKERN_X86
-  if (__builtin_cpu_supports("avx2")) return count_row_avx2<W>(mask, length, bits);
+  if (widest_isa() >= Isa::Avx2) return count_row_avx2<W>(mask, length, bits);
 #endif
   return count_row_baseline<W>(mask, length, bits);
 }
