@@ -176,6 +176,17 @@ TEST_F(TensorTest, StridesThatOverflowAreRefused) {
   }
 }
 
+TEST_F(TensorTest, TheLastElementsBytesCountInTheSpan) {
+  constexpr std::int64_t kMost = INT64_MAX / std::int64_t{sizeof(float)};
+  tensor_.ndim = 2;
+  shape_[0] = shape_[1] = 2;
+  for (const std::int64_t sign : {1, -1}) {
+    strides_[0] = sign * (kMost - 1);
+    strides_[1] = sign;
+    expect_refused();
+  }
+}
+
 TEST_F(TensorTest, OtherDevicesAreRefused) {
   for (const int type : {-1, 0, 4, 7, 99}) {
     tensor_.device.device_type = type;

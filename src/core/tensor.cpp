@@ -82,7 +82,7 @@ void set_shape(const gpukern_tensor& raw, Tensor& tensor, const ArgumentName& na
 
 void set_strides(const gpukern_tensor& raw, Tensor& tensor, const ArgumentName& name) {
   std::int64_t contiguous = tensor.item;
-  std::int64_t span = 0;
+  std::int64_t span = tensor.item;
   bool fits = true;
   for (int d = tensor.ndim - 1; d >= 0; --d) {
     tensor.stride[d] = 0;
@@ -93,10 +93,12 @@ void set_strides(const gpukern_tensor& raw, Tensor& tensor, const ArgumentName& 
       fits = !__builtin_mul_overflow(raw.strides[d], tensor.item, &stride) && fits;
     tensor.stride[d] = stride;
     contiguous *= tensor.shape[d];
-    // The sum of the distances that the strides cover must not overflow, nor may any address.
+    // The bytes that the strides span must not overflow, nor may any address.
     std::int64_t reach = 0;
     fits = !__builtin_mul_overflow(stride, tensor.shape[d] - 1, &reach) && fits;
-    fits = !__builtin_add_overflow(span, reach < 0 ? -(reach + 1) : reach, &span) && fits;
+    fits = !(reach < 0 ? __builtin_sub_overflow(span, reach, &span)
+                       : __builtin_add_overflow(span, reach, &span)) &&
+           fits;
   }
   require(fits, GPUKERN_VALUE_ERROR, name, " has strides that span more than 2**63 bytes");
 }
