@@ -147,26 +147,30 @@ Pieces& pieces() {
 template <class Lock>
 void* add_piece(const Lock& lock_memory) {
   const RelaxedCapture relaxed;
-  std::map<void*, Piece> fresh{
-      {nullptr, {}}};  // allocated first: nothing may throw once memory is locked
+  // Allocated first: nothing may throw once memory is locked.
+  Pieces& all = pieces();
+  std::map<void*, Piece> fresh{{nullptr, {}}};
   auto node = fresh.extract(nullptr);
   CUcontext context = nullptr;
   check(driver().get_current(&context), "cuCtxGetCurrent");
   node.mapped() = lock_memory();
   node.mapped().context = context;
   node.key() = node.mapped().data;
-  const std::scoped_lock lock(pieces().mutex);
-  return pieces().at.insert(std::move(node)).position->first;
+  const std::scoped_lock lock(all.mutex);
+  // An entry of the same address is of memory that was unmapped without being unlocked.
+  all.at.erase(node.key());
+  return all.at.insert(std::move(node)).position->first;
 }
 
 /// Removes a piece, that of a caller or that of allocate_pinned().
 Piece take_piece(void* data, bool of_caller, const char* message) {
   require_no_fork();
-  const std::scoped_lock lock(pieces().mutex);
-  const auto found = pieces().at.find(data);
-  require(found != pieces().at.end() && found->second.of_caller == of_caller, GPUKERN_VALUE_ERROR,
+  Pieces& all = pieces();
+  const std::scoped_lock lock(all.mutex);
+  const auto found = all.at.find(data);
+  require(found != all.at.end() && found->second.of_caller == of_caller, GPUKERN_VALUE_ERROR,
           message);
-  return pieces().at.extract(found).mapped();
+  return all.at.extract(found).mapped();
 }
 
 Piece lock_of_caller(void* data, std::size_t bytes) {
