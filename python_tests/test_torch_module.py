@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -366,6 +367,28 @@ def test_errors():
         gt.scatter(torch.zeros(3, dtype=torch.int64), torch.tensor([0]), 2.5)
     with pytest.raises(ValueError, match="offsets must be in"):
         gt.gather_reduce(source, torch.tensor([0]), torch.tensor([0, 2]))
+
+
+def test_errors_are_those_of_gpukern():
+    source, index, offsets = torch.zeros(3), torch.tensor([0]), torch.tensor([0, 1])
+    whole = torch.zeros(3, dtype=torch.int64)
+    wrong = [
+        lambda: gt.gather(source, torch.tensor([3])),
+        lambda: gt.gather(source, index, axis=1),
+        lambda: gt.scatter(source, index, 1, reduce="max"),
+        lambda: gt.scatter(source, index, 1, axis=-2),
+        lambda: gt.scatter(whole, index, 2.5),
+        lambda: gt.gather_reduce(source, index, offsets, reduce="max"),
+        lambda: gt.gather_reduce(source, [0], offsets),
+        lambda: gt.gather_reduce(source, index, torch.tensor(0)),
+        lambda: gt.gather_reduce(source, index, offsets, axis=1),
+    ]
+    for call in wrong:
+        with pytest.raises(gpukern.GpukernError):
+            call()
+    with pytest.raises(np.exceptions.AxisError) as caught:
+        gt.gather(source, index, axis=1)
+    assert (caught.value.axis, caught.value.ndim) == (1, 1)
 
 
 def test_gradients_named_in_the_refusal():

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.types import Number
 
 import gpukern
+from gpukern.errors import GpukernAxisError, GpukernTypeError, GpukernValueError
 
 
 def gather(source, index, *, axis=0, mode="raise", fill_value=0):
@@ -79,11 +80,11 @@ def scatter(target, index, values, *, axis=0, mode="raise", reduce=None):
 
     """
     if reduce not in (None, "add"):
-        raise ValueError(f"scatter: reduce must be None or 'add', got {reduce!r}")
+        raise GpukernValueError(f"scatter: reduce must be None or 'add', got {reduce!r}")
     if not isinstance(values, Tensor):
         kind = torch.as_tensor(values).dtype
         if rank_of(kind) > rank_of(target.dtype):
-            raise TypeError(f"scatter: values must convert to {target.dtype}, got {kind}")
+            raise GpukernTypeError(f"scatter: values must convert to {target.dtype}, got {kind}")
         values = torch.as_tensor(values, dtype=target.dtype)
     values = values.to(target.device)
     if axis is None:
@@ -128,14 +129,14 @@ def gather_reduce(source, index, offsets, *, reduce="sum", weights=None, axis=0,
 
     """
     if reduce not in ("sum", "mean"):
-        raise ValueError(f"gather_reduce: reduce must be 'sum' or 'mean', got {reduce!r}")
+        raise GpukernValueError(f"gather_reduce: reduce must be 'sum' or 'mean', got {reduce!r}")
     for name, value in (("index", index), ("offsets", offsets), ("weights", weights)):
         if not (isinstance(value, Tensor) or (name == "weights" and value is None)):
             kind = type(value).__name__
-            raise TypeError(f"gather_reduce: {name} must be a torch.Tensor, got {kind}")
+            raise GpukernTypeError(f"gather_reduce: {name} must be a torch.Tensor, got {kind}")
     if offsets.dim() != 1 or offsets.shape[0] == 0:
         shape = tuple(offsets.shape)
-        raise ValueError(
+        raise GpukernValueError(
             f"gather_reduce: offsets must have one dimension and one element or more, got {shape}"
         )
     if weights is not None:
@@ -149,7 +150,7 @@ def first_axis(tensor, axis):
     """Return the axis as a number that is not negative; a scalar has one of length 1."""
     ndim = max(tensor.dim(), 1)
     if not -ndim <= axis < ndim:
-        raise IndexError(f"axis {axis} is out of bounds for dimension {tensor.dim()}")
+        raise GpukernAxisError(f"axis {axis} is out of bounds for array of dimension {ndim}")
     return axis % ndim
 
 
