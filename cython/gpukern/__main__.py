@@ -91,7 +91,9 @@ def command_line():
     command = add(info, "print versions, backends and devices, what is missing, and how to get it")
     command.add_argument("--json", action="store_true", help="as JSON")
     add(demo, "run gather and saxpy at full size, verified and timed; needs 1 GiB of memory")
-    command = add(bench, "time both operations next to NumPy, torch and CuPy, where installed")
+    command = add(
+        bench, "time gather and saxpy next to torch and CuPy, or without a GPU next to NumPy"
+    )
     command.add_argument(
         "--shrink", type=positive, default=1, metavar="N", help="divide sizes by N"
     )

@@ -53,7 +53,7 @@ class GpukernMemoryError(GpukernError, MemoryError):
 
 
 class GpukernDeviceError(GpukernError, RuntimeError):
-    """The requested device is not available."""
+    """A device, or what a call needs of it, is not available."""
 
 
 class GpukernCudaError(GpukernError, RuntimeError):

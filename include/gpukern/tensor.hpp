@@ -171,8 +171,9 @@ inline constexpr Device kCpu{GPUKERN_CPU, 0};
 inline constexpr Device kPinned{GPUKERN_CUDA_HOST, 0};
 constexpr Device cuda_device(std::int32_t ordinal = 0) noexcept { return {GPUKERN_CUDA, ordinal}; }
 
-/// The device of host data, and the cudaStream_t of a GPU. With an explanation, gather, saxpy and
-/// copy report what they would do and do not run; see gpukern_exec::explanation.
+/// The device of host data, and the cudaStream_t of a GPU. With an explanation, the operations,
+/// copy() and copy_async() report what they would do and do not run; see
+/// gpukern_exec::explanation.
 struct ExecOptions {
   Device device = kDefaultDevice;
   void* stream = nullptr;

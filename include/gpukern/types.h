@@ -31,7 +31,7 @@ typedef enum gpukern_status {
   GPUKERN_INDEX_ERROR = 3,    /**< an index out of bounds, or any index into an empty axis */
   GPUKERN_AXIS_ERROR = 4,     /**< an axis out of range */
   GPUKERN_MEMORY_ERROR = 5,   /**< host or device memory ran out */
-  GPUKERN_DEVICE_ERROR = 6,   /**< the requested device does not exist */
+  GPUKERN_DEVICE_ERROR = 6,   /**< a device, or what a call needs of it, is not available */
   GPUKERN_CUDA_ERROR = 7,     /**< CUDA reported an error */
   GPUKERN_INTERNAL_ERROR = 8, /**< a defect of gpukern */
   GPUKERN_COMPILE_ERROR = 9,  /**< NVRTC could not compile a program, see program.h */

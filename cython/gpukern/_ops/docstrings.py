@@ -47,7 +47,7 @@ and values with any other index are skipped.
 reduce : {None, 'add', 'multiply', 'min', 'max', 'mean'}
     None: the last value in C order of the index replaces the element. Otherwise the element and
     all of its values are combined. Integers wrap around and have no mean; complex numbers have
-    only sum and mean. min and max give NaN if any is NaN, and -0 is less than +0.
+    only 'add' and 'mean'. min and max give NaN if any is NaN, and -0 is less than +0.
 order : {'fixed', 'any'}
     'fixed': the same bits on every device and in every run. 'any': a GPU may add floating-point
     values in an order that varies.
@@ -65,9 +65,10 @@ rounding : {'nearest', 'stochastic'}, optional
     How a result is rounded to the dtype of the output. 'stochastic' is from float32 to bfloat16: to
     one of the two neighbours, each with a probability that is proportional to the distance from the
     other one.
-seed : int
-    Of the random numbers of 'stochastic', in [0, 2**64); a function of it and of the position in
-    the output (Philox4x32-10), they are the same on every device. Use another one in each call.
+seed : int, optional
+    In [0, 2**64); 'stochastic' requires it, and it is a ValueError with 'nearest'. The random
+    numbers are a function of it and of the position in the output (Philox4x32-10), so that they are
+    the same on every device. Use another one in each call.
 """
 
 BAG_REDUCE = """\
