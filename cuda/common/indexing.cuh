@@ -18,8 +18,9 @@
 namespace gpukern::gpu {
 
 /// Calls visit(Raw{}) with the unsigned type that indices of `bytes` bytes are loaded as.
+#pragma nv_exec_check_disable
 template <class Visit>
-void visit_index_width(std::int32_t bytes, const Visit& visit) {
+__host__ __device__ void visit_index_width(std::int32_t bytes, const Visit& visit) {
   switch (bytes) {
     case 1:
       return visit(std::uint8_t{});
@@ -40,24 +41,14 @@ __device__ std::int64_t as_index(Raw raw, bool is_signed) {
                    : static_cast<std::int64_t>(raw);
 }
 
-template <class Raw>
-__device__ std::int64_t load_index_as(const std::byte* index, bool is_signed, bool aligned) {
-  const Raw raw = aligned ? *reinterpret_cast<const Raw*>(index) : load_unaligned<Raw>(index);
-  return as_index(raw, is_signed);
-}
-
 /// Loads an index of any width.
 inline __device__ std::int64_t load_index(const std::byte* index, IndexType type, bool aligned) {
-  switch (type.bytes) {
-    case 1:
-      return load_index_as<std::uint8_t>(index, type.is_signed, aligned);
-    case 2:
-      return load_index_as<std::uint16_t>(index, type.is_signed, aligned);
-    case 4:
-      return load_index_as<std::uint32_t>(index, type.is_signed, aligned);
-    default:
-      return load_index_as<std::uint64_t>(index, type.is_signed, aligned);
-  }
+  std::int64_t value = 0;
+  visit_index_width(type.bytes, [&]<class Raw>(Raw) {
+    const Raw raw = aligned ? *reinterpret_cast<const Raw*>(index) : load_unaligned<Raw>(index);
+    value = as_index(raw, type.is_signed);
+  });
+  return value;
 }
 
 /// Loads aligned indices of any width from find(k), or 0 where exists(k) is false; all before the
@@ -65,24 +56,14 @@ inline __device__ std::int64_t load_index(const std::byte* index, IndexType type
 template <int kCount, class Find, class Exists>
 __device__ void load_indices(IndexType type, const Find& find, const Exists& exists,
                              std::int64_t (&value)[kCount]) {
-  const auto load_as = [&]<class Raw>(Raw) {
+  visit_index_width(type.bytes, [&]<class Raw>(Raw) {
     Raw raw[kCount];
 #pragma unroll
     for (int k = 0; k < kCount; ++k)
       raw[k] = exists(k) ? *reinterpret_cast<const Raw*>(find(k)) : Raw{};
 #pragma unroll
     for (int k = 0; k < kCount; ++k) value[k] = as_index(raw[k], type.is_signed);
-  };
-  switch (type.bytes) {
-    case 1:
-      return load_as(std::uint8_t{});
-    case 2:
-      return load_as(std::uint16_t{});
-    case 4:
-      return load_as(std::uint32_t{});
-    default:
-      return load_as(std::uint64_t{});
-  }
+  });
 }
 
 template <int kCount, class Find>

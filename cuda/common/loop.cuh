@@ -25,6 +25,7 @@ __device__ __noinline__ inline std::uint64_t quotient(std::uint64_t number, std:
 template <int Operands, class Offset>
 __device__ void unravel(const Loop<Operands>& loop, Offset position,
                         std::int64_t (&offset)[Operands]) {
+  // Positions of more than 32 bits are rare, and their divisions are long.
   constexpr int kUnrolled = sizeof(Offset) > 4 ? 1 : 4;
   for (int k = 0; k < Operands; ++k) offset[k] = 0;
 #pragma unroll kUnrolled
