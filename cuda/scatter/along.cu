@@ -169,9 +169,8 @@ bool has_few_along(const ScatterCall& call, const UpdateLines& lines) {
          (lines.length * call.args.item <= kWordBytes || !has_shared_rows(call.args));
 }
 
-void scatter_along(const ScatterCall& call) {
+void scatter_along(const ScatterCall& call, const UpdateLines& lines) {
   const ScatterArgs& args = call.args;
-  const UpdateLines lines = update_lines(call).value();
   const std::int64_t blocks = ceil_divide(lines.count, kThreads);
   if (args.reduce == GPUKERN_REDUCE_NONE)
     return visit_word(args.item, [&](auto word) {

@@ -171,8 +171,7 @@ bool has_lines(const ScatterCall& call, const UpdateLines& lines) {
          std::abs(lines.step[kLineValue]) <= call.args.item;
 }
 
-void scatter_lines(const ScatterCall& call) {
-  const UpdateLines lines = update_lines(call).value();
+void scatter_lines(const ScatterCall& call, const UpdateLines& lines) {
   visit_combined_type(call.args.dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (!std::is_integral_v<T>) {
       if (lines.length <= kWarp)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "cuda/runtime/kernels.hpp"
 #include "cuda/scatter/hashed.cuh"
@@ -205,6 +206,11 @@ enum class Way {
   Sorted
 };
 
+struct Choice {
+  Way way;
+  std::optional<UpdateLines> lines = std::nullopt;  ///< for the ways of lines
+};
+
 /// Up to here, atomic operations are faster than sorting, unless few rows have most updates.
 constexpr std::int64_t kAtomicRowsTo = 1 << 18;
 /// Up to here, and to a target that stays in the cache, those of single values are faster: of
@@ -262,7 +268,7 @@ bool sorts_long_rows(const ScatterCall& call) {
   return call.columns >= kLeastColumns && call.count >= kLeastValues / call.columns;
 }
 
-Way way_of(const ScatterCall& call) {
+Choice choose_way(const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   // Values of long rows are combined faster by the kernels of the hash table, if no key can have a
   // long group of them.
@@ -277,26 +283,26 @@ Way way_of(const ScatterCall& call) {
   const bool is_short = reduces && call.columns <= kMostColumns;
   const std::int64_t hashed = is_short ? kScatterHashed : kScatterHashed / 2;
   const bool is_small = is_few || (call.count <= hashed && has_hashed(args) && !sorts_tiles(call));
-  if (is_across(call)) return Way::Sorted;  // 2 to 9 times as fast for unique indices, too
-  if (args.unique || call.count == 1) return Way::Direct;
+  if (is_across(call)) return {Way::Sorted};  // 2 to 9 times as fast for unique indices, too
+  if (args.unique || call.count == 1) return {Way::Direct};
   const auto lines = call.count > kScatterFewRows ? update_lines(call) : std::nullopt;
-  if (lines && has_few_along(call, *lines)) return Way::Along;
+  if (lines && has_few_along(call, *lines)) return {Way::Along, lines};
   if (lines && reduces && is_ordered(args) && !args.any_order && has_lines(call, *lines))
-    return Way::Lines;
+    return {Way::Lines, lines};
   const bool is_atomic = reduces && prefers_atomic(call, is_ordered(args)) && has_atomic(args);
-  if (lines && !is_atomic && has_strided_lines(call, *lines)) return Way::StridedLines;
-  if (reduces && !is_atomic && sorts_long_rows(call)) return Way::Sorted;
+  if (lines && !is_atomic && has_strided_lines(call, *lines)) return {Way::StridedLines, lines};
+  if (reduces && !is_atomic && sorts_long_rows(call)) return {Way::Sorted};
   if (has_table(call)) {
-    if (has_shared_rows(args)) return Way::Rows;
+    if (has_shared_rows(args)) return {Way::Rows};
     const bool is_sorted = args.sorted && args.row_bytes() > kWordBytes;
     if (!is_small && !is_sorted && stays_cached(kTableEntry * args.n * args.key_step))
-      return Way::Table;
+      return {Way::Table};
   }
-  if (!is_few && args.sorted) return Way::Sorted;  // without a sort: as fast as atomic operations
-  if (is_atomic) return Way::Atomic;
-  if (is_few) return Way::Few;
-  if (has_tiled(call)) return Way::Tiled;
-  return is_small ? Way::Hashed : Way::Sorted;
+  if (!is_few && args.sorted) return {Way::Sorted};  // without a sort: as fast as atomic operations
+  if (is_atomic) return {Way::Atomic};
+  if (is_few) return {Way::Few};
+  if (has_tiled(call)) return {Way::Tiled};
+  return {is_small ? Way::Hashed : Way::Sorted};
 }
 
 }  // namespace
@@ -342,15 +348,16 @@ bool is_aligned(const ScatterArgs& args, std::int64_t bytes, bool with_columns) 
 
 void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
   const ScatterCall call{args, args.updates.count(), args.columns.count(), stream};
-  switch (way_of(call)) {
+  const auto [way, lines] = choose_way(call);
+  switch (way) {
     case Way::Direct:
       return scatter_direct(call, false);
     case Way::Along:
-      return scatter_along(call);
+      return scatter_along(call, *lines);
     case Way::Lines:
-      return scatter_lines(call);
+      return scatter_lines(call, *lines);
     case Way::StridedLines:
-      return scatter_strided_lines(call);
+      return scatter_strided_lines(call, *lines);
     case Way::Rows:
       return scatter_put_shared(call);
     case Way::Table:
@@ -370,7 +377,7 @@ void scatter(Device& device, const ScatterArgs& args, cudaStream_t stream) {
 
 Strategy scatter_strategy(const ScatterArgs& args) {
   const ScatterCall call{args, args.updates.count(), args.columns.count(), nullptr};
-  const Way way = way_of(call);
+  const Way way = choose_way(call).way;
   const bool sorts = way == Way::Sorted || way == Way::Tiled;
   return {.path = sorts ? GPUKERN_PATH_PARTITIONED : GPUKERN_PATH_ITEMS};
 }

@@ -308,10 +308,6 @@ void scatter_find_last(const ScatterCall& call, std::uint32_t* last);
 /// Short values along rows whose tables of the last updates fit in shared memory.
 bool has_shared_rows(const ScatterArgs& args);
 void scatter_put_shared(const ScatterCall& call);
-/// Lines of updates along the axis, see update_lines.cuh.
-void scatter_along(const ScatterCall& call);
-void scatter_lines(const ScatterCall& call);
-void scatter_strided_lines(const ScatterCall& call);
 /// The bytes that atomic operations take at least.
 inline constexpr std::int64_t kAtomicBytes = 4;
 /// Whether atomic operations implement the reduction.

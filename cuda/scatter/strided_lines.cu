@@ -177,9 +177,8 @@ bool has_strided_lines(const ScatterCall& call, const UpdateLines& lines) {
   return fits;
 }
 
-void scatter_strided_lines(const ScatterCall& call) {
+void scatter_strided_lines(const ScatterCall& call, const UpdateLines& lines) {
   const ScatterArgs& args = call.args;
-  const UpdateLines lines = update_lines(call).value();
   if (args.reduce == GPUKERN_REDUCE_NONE) {
     const Grid grid{ceil_divide(std::min(lines.count, cached_lines(args)), kPutThreads),
                     kPutThreads};

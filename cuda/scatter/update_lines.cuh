@@ -33,9 +33,12 @@ std::optional<UpdateLines> update_lines(const ScatterCall& call);
 
 /// Single values of which few along the axis have keys that may be equal.
 bool has_few_along(const ScatterCall& call, const UpdateLines& lines);
+void scatter_along(const ScatterCall& call, const UpdateLines& lines);
 /// Contiguous lines of fewer than kBlockValues updates, each of which a warp combines.
 bool has_lines(const ScatterCall& call, const UpdateLines& lines);
+void scatter_lines(const ScatterCall& call, const UpdateLines& lines);
 /// Lines along an axis that is not the innermost: puts, and reductions of few elements.
 bool has_strided_lines(const ScatterCall& call, const UpdateLines& lines);
+void scatter_strided_lines(const ScatterCall& call, const UpdateLines& lines);
 
 }  // namespace gpukern::gpu
