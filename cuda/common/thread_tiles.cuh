@@ -110,8 +110,9 @@ __device__ TilePlace place_of(const ThreadTiles<kOperands>& tiles, std::int64_t 
   return place;
 }
 
-/// Calls visit(address, row, column) for each element of a tile.
-template <class T, class Visit>
+/// Calls visit(address, row, column) for each element of a tile. With kAll also for those beyond
+/// it, with the address of another one: loads that depend on no condition are in flight together.
+template <class T, bool kAll, class Visit>
 __device__ void visit_elements(const TileOperand& of, std::byte* at, const TilePlace& place,
                                const Visit& visit) {
   const std::int64_t row = of.row * place.row_step;
@@ -119,22 +120,12 @@ __device__ void visit_elements(const TileOperand& of, std::byte* at, const TileP
 #pragma unroll
   for (int r = 0; r < kTileRows<T>; ++r)
 #pragma unroll
-    for (int c = 0; c < kTileColumns<T>; ++c)
-      if (r < place.rows && c < place.columns) visit(at + r * row + c * column, r, c);
-}
-
-/// The same, with the address of another element in place of those that are not in the tile: loads
-/// that depend on no condition are in flight together.
-template <class T, class Visit>
-__device__ void visit_all_elements(const TileOperand& of, std::byte* at, const TilePlace& place,
-                                   const Visit& visit) {
-  const std::int64_t row = of.row * place.row_step;
-  const std::int64_t column = of.column * place.column_step;
-#pragma unroll
-  for (int r = 0; r < kTileRows<T>; ++r)
-#pragma unroll
-    for (int c = 0; c < kTileColumns<T>; ++c)
-      visit(at + min(r, place.rows - 1) * row + min(c, place.columns - 1) * column, r, c);
+    for (int c = 0; c < kTileColumns<T>; ++c) {
+      const int near_r = kAll ? min(r, place.rows - 1) : r;
+      const int near_c = kAll ? min(c, place.columns - 1) : c;
+      if (kAll || (r < place.rows && c < place.columns))
+        visit(at + near_r * row + near_c * column, r, c);
+    }
 }
 
 /// A tile in registers. Elements below 32 bits are kept in words, as they come from memory: to take
@@ -160,11 +151,11 @@ class Tile {
         if (r < place.rows)
           part_[r] = Part{*reinterpret_cast<const Bits*>(at + r * of.row * place.row_step)};
     } else if (of.access != TileAccess::Byte) {
-      visit_all_elements<T>(of, at, place, [&](const std::byte* from, int r, int c) {
+      visit_elements<T, true>(of, at, place, [&](const std::byte* from, int r, int c) {
         set(r, c, *reinterpret_cast<const T*>(from));
       });
     } else {
-      visit_all_elements<T>(of, at, place, [&](const std::byte* from, int r, int c) {
+      visit_elements<T, true>(of, at, place, [&](const std::byte* from, int r, int c) {
         set(r, c, load_unaligned<T>(from));
       });
     }
@@ -224,12 +215,12 @@ class Tile {
         *reinterpret_cast<Line*>(at + r * of.row) = line;
       }
     } else if (of.access != TileAccess::Byte) {
-      visit_elements<T>(of, at, place, [&](std::byte* to, int r, int c) {
+      visit_elements<T, false>(of, at, place, [&](std::byte* to, int r, int c) {
         *reinterpret_cast<T*>(to) = get(r, c);
       });
     } else {
-      visit_elements<T>(of, at, place,
-                        [&](std::byte* to, int r, int c) { store_unaligned(to, get(r, c)); });
+      visit_elements<T, false>(
+          of, at, place, [&](std::byte* to, int r, int c) { store_unaligned(to, get(r, c)); });
     }
   }
 

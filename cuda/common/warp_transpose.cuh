@@ -4,23 +4,9 @@
 // Exchange of elements between the lanes of a warp.
 #pragma once
 
-#include <cstdint>
-#include <cstring>
+#include "cuda/common/warp.cuh"
 
 namespace gpukern::gpu {
-
-/// __shfl_xor_sync() of all lanes, for a value of any size.
-template <class T>
-__device__ T shuffle_xor(T value, unsigned mask) {
-  constexpr unsigned kParts = (sizeof(T) + 3) / 4;
-  std::uint32_t part[kParts]{};
-  std::memcpy(part, &value, sizeof(T));
-#pragma unroll
-  for (unsigned p = 0; p < kParts; ++p) part[p] = __shfl_xor_sync(~0U, part[p], mask);
-  T other;
-  std::memcpy(&other, part, sizeof(T));
-  return other;
-}
 
 /// Transposes the square of kCount elements in each of kCount neighbouring lanes.
 template <class T, int kCount>

@@ -55,19 +55,13 @@ bool repeat_in_parameter(const GatherArgs& args, Fill& fill) {
 
 }  // namespace
 
-Fill fill_item(Device& device, const GatherArgs& args, Buffer& memory, cudaStream_t stream) {
+Fill make_fill(Device& device, const GatherArgs& args, bool of_item, Buffer& memory,
+               cudaStream_t stream) {
   Fill fill;
-  if (!repeat_in_parameter(args, fill))
-    fill.data =
-        repeat_on_device(device, args.fill_value, args.fill_period, args.item, memory, stream);
-  return fill;
-}
-
-Fill fill_as_given(Device& device, const GatherArgs& args, Buffer& memory, cudaStream_t stream) {
-  Fill fill;
-  if (!repeat_in_parameter(args, fill))
-    fill.data =
-        repeat_on_device(device, args.fill_value, args.fill_size, args.fill_size, memory, stream);
+  if (repeat_in_parameter(args, fill)) return fill;
+  const std::int64_t period = of_item ? args.fill_period : args.fill_size;
+  const std::int64_t bytes = of_item ? args.item : args.fill_size;
+  fill.data = repeat_on_device(device, args.fill_value, period, bytes, memory, stream);
   return fill;
 }
 

@@ -28,11 +28,10 @@ struct Fill {
   }
 };
 
-/// The fill value as one item: `data` is a row of args.item bytes, aligned to 16 and readable up to
-/// a multiple of 16. `memory` must outlive the launches that use it.
-Fill fill_item(Device& device, const GatherArgs& args, Buffer& memory, cudaStream_t stream);
-
-/// The fill value of every position: `data` is all of args.fill_size bytes.
-Fill fill_as_given(Device& device, const GatherArgs& args, Buffer& memory, cudaStream_t stream);
+/// The fill value of an item (`data` is a row of args.item bytes, aligned to 16 and readable up to
+/// a multiple of 16), or that of every position (all of args.fill_size bytes). `memory` must
+/// outlive the launches that use it.
+Fill make_fill(Device& device, const GatherArgs& args, bool of_item, Buffer& memory,
+               cudaStream_t stream);
 
 }  // namespace gpukern::gpu

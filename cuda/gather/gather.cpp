@@ -28,8 +28,7 @@ Buffer scratch_or_none(Device& device, std::int64_t bytes, cudaStream_t stream) 
 void gather(Device& device, const GatherArgs& args, cudaStream_t stream) {
   const GatherProblem problem(args);
   Buffer fill_memory;
-  const Fill fill = problem.has_rows ? fill_item(device, args, fill_memory, stream)
-                                     : fill_as_given(device, args, fill_memory, stream);
+  const Fill fill = make_fill(device, args, problem.has_rows, fill_memory, stream);
   for (const GatherStrategy& strategy : gather_strategies()) {
     if (!strategy.serves(problem)) continue;
     Buffer scratch;

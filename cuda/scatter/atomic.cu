@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cuda/common/vector_access.cuh"
+#include "cuda/common/warp.cuh"
 #include "cuda/scatter/atomic.cuh"
 #include "cuda/scatter/key_of.cuh"
 #include "src/runtime/buffer.hpp"
@@ -48,17 +49,16 @@ struct AtomicValues {
 /// of its key. (E. Westphal, Voting and Shuffling to Optimize Atomic Operations, NVIDIA 2015)
 template <class T>
 __device__ bool combine_in_warp(const Reduction& reduction, std::int64_t key, T& value) {
-  constexpr unsigned kAll = 0xffffffffU;
   const unsigned lane = threadIdx.x % 32;
-  const unsigned peers = __match_any_sync(kAll, static_cast<long long>(key));
+  const unsigned peers = __match_any_sync(kAllLanes, static_cast<long long>(key));
   const unsigned before = peers & ((1U << lane) - 1);
   unsigned rest = peers & ~before & ~(1U << lane);  // the peers after this lane
   int rank = __popc(before);
-  while (__any_sync(kAll, rest != 0)) {
+  while (__any_sync(kAllLanes, rest != 0)) {
     const int next = __ffs(static_cast<int>(rest)) - 1;
-    const T other = __shfl_sync(kAll, value, next & 31);
+    const T other = __shfl_sync(kAllLanes, value, next & 31);
     if (next >= 0) value = combine(reduction, value, other);
-    rest &= __ballot_sync(kAll, (rank & 1) == 0);  // the odd ones have been combined
+    rest &= __ballot_sync(kAllLanes, (rank & 1) == 0);  // the odd ones have been combined
     rank >>= 1;
   }
   return key >= 0 && before == 0;
@@ -130,9 +130,8 @@ __global__ void __launch_bounds__(kThreads)
       T value = loaded[k];
       // If a key has a share of the updates that matters, two neighbours in a warp are likely to
       // have it. The search for all that are equal takes longer than the atomic operations.
-      const std::int64_t next = __shfl_down_sync(0xffffffffU, static_cast<long long>(key), 1);
-      const bool repeats =
-          __any_sync(0xffffffffU, key >= 0 && key == next && threadIdx.x % 32 != 31);
+      const std::int64_t next = __shfl_down_sync(kAllLanes, static_cast<long long>(key), 1);
+      const bool repeats = __any_sync(kAllLanes, key >= 0 && key == next && threadIdx.x % 32 != 31);
       const bool writes = repeats ? combine_in_warp(reduction, key, value) : key >= 0;
       if (!writes) continue;
       const A sum = bits_as<A>(value);

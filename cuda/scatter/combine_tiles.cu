@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "cuda/common/join.cuh"
+#include "cuda/common/warp.cuh"
 #include "cuda/scatter/tiles.cuh"
 
 namespace gpukern::gpu {
@@ -9,15 +10,13 @@ namespace {
 
 using Key = std::uint32_t;
 
-constexpr int kLanes = 32;
-
 constexpr int kBlock = static_cast<int>(kBlockValues);
 
 /// The blocks of values of the keys of a slice that have several, at most one for each lane.
 template <class A>
 struct LongOnes {
   static constexpr int kMost = 2 * kTileUpdates / kBlock;
-  static_assert(kMost <= kLanes);
+  static_assert(kMost <= kWarp);
 
   int number;
   std::uint16_t key[kMost];
@@ -144,7 +143,7 @@ __global__ void __launch_bounds__(kTileThreads,
   const SortedSlice<T> sorted{value, places, keys, base, elements, aligned, reduction};
   sorted.combine_short(long_ones);
   __syncthreads();
-  if (thread < kLanes) sorted.combine_long(long_ones);
+  if (thread < kWarp) sorted.combine_long(long_ones);
 }
 
 }  // namespace
