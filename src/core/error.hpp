@@ -4,6 +4,7 @@
 // Exceptions inside the library, and guard(), which turns them into a status at the C ABI.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <ostream>
 #include <sstream>
@@ -54,6 +55,15 @@ template <class... Parts>
 template <class... Parts>
 void require(bool condition, gpukern_status status, const Parts&... parts) {
   if (!condition) fail(status, parts...);
+}
+
+/// Requires that a struct of the caller covers its fields as of ABI 1, the first `first` bytes:
+/// callers compiled against it must remain supported. Read or write a later field only if
+/// struct_size covers it.
+template <class Name>
+void require_struct_size(const Name& name, std::size_t got, std::size_t first) {
+  require(got >= first, GPUKERN_VALUE_ERROR, name, " must have struct_size = ", first,
+          " or more, got ", got);
 }
 
 /// Stores the message of the exception in flight for this thread and returns its status.

@@ -86,11 +86,9 @@ const gpukern_gather_options& checked_options(const char* function,
                                               const gpukern_gather_options* options) {
   static constexpr gpukern_gather_options kDefaults = GPUKERN_GATHER_OPTIONS_INIT;
   if (options == nullptr) return kDefaults;
-  // The size in ABI 1. Read a later field only if struct_size covers it.
   constexpr std::size_t kFirstSize =
       offsetof(gpukern_gather_options, further_indices) + sizeof(gpukern_tensor*);
-  require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
-          ": options must have struct_size = ", kFirstSize, " or more, got ", options->struct_size);
+  require_struct_size(ArgumentName{function, "options"}, options->struct_size, kFirstSize);
   require_mode(function, options->mode);
   require(options->path >= GPUKERN_GATHER_AUTO && options->path <= GPUKERN_GATHER_PARTITIONED,
           GPUKERN_VALUE_ERROR, function,

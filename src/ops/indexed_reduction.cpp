@@ -18,11 +18,9 @@ const gpukern_gather_reduce_options& checked(const char* function, bool has_inde
                                              const gpukern_gather_reduce_options* options) {
   static constexpr gpukern_gather_reduce_options kDefaults = GPUKERN_GATHER_REDUCE_OPTIONS_INIT;
   if (options == nullptr) return kDefaults;
-  // The size in ABI 1. Read a later field only if struct_size covers it.
   constexpr std::size_t kFirstSize =
       offsetof(gpukern_gather_reduce_options, reduce) + sizeof(std::int32_t);
-  require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
-          ": options must have struct_size = ", kFirstSize, " or more, got ", options->struct_size);
+  require_struct_size(ArgumentName{function, "options"}, options->struct_size, kFirstSize);
   if (has_index) require_mode(function, options->mode);
   require(has_index || options->mode == GPUKERN_INDEX_RAISE || options->mode == GPUKERN_INDEX_CLIP,
           GPUKERN_VALUE_ERROR, function, ": mode must be raise (0) or clip (2), got ",

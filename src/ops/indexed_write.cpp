@@ -17,11 +17,9 @@ const gpukern_scatter_options& checked_options(const char* function,
                                                const gpukern_scatter_options* options) {
   static constexpr gpukern_scatter_options kDefaults = GPUKERN_SCATTER_OPTIONS_INIT;
   if (options == nullptr) return kDefaults;
-  // The size in ABI 1. Read a later field only if struct_size covers it.
   constexpr std::size_t kFirstSize =
       offsetof(gpukern_scatter_options, further_indices) + sizeof(gpukern_tensor*);
-  require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
-          ": options must have struct_size = ", kFirstSize, " or more, got ", options->struct_size);
+  require_struct_size(ArgumentName{function, "options"}, options->struct_size, kFirstSize);
   require_mode(function, options->mode);
   require(
       options->reduce >= GPUKERN_REDUCE_NONE && options->reduce <= GPUKERN_REDUCE_MEAN,

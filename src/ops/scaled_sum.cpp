@@ -19,10 +19,8 @@ const gpukern_axpby_options& checked_options(const char* function,
                                              const gpukern_axpby_options* options) {
   static constexpr gpukern_axpby_options kDefaults = GPUKERN_AXPBY_OPTIONS_INIT;
   if (options == nullptr) return kDefaults;
-  // The size in ABI 1. Read a later field only if struct_size covers it.
   constexpr std::size_t kFirstSize = offsetof(gpukern_axpby_options, seed) + sizeof(std::uint64_t);
-  require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
-          ": options must have struct_size = ", kFirstSize, " or more, got ", options->struct_size);
+  require_struct_size(ArgumentName{function, "options"}, options->struct_size, kFirstSize);
   require(
       options->rounding == GPUKERN_ROUND_NEAREST || options->rounding == GPUKERN_ROUND_STOCHASTIC,
       GPUKERN_VALUE_ERROR, function, ": rounding must be nearest (0) or stochastic (1), got ",

@@ -45,11 +45,9 @@ void require_mask_dtype(const Argument& mask) {
 
 const gpukern_tensor* checked_fill(const char* function, const gpukern_select_options* options) {
   if (options == nullptr) return nullptr;
-  // The size in ABI 1. Read a later field only if struct_size covers it.
   constexpr std::size_t kFirstSize =
       offsetof(gpukern_select_options, fill_value) + sizeof(const gpukern_tensor*);
-  require(options->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR, function,
-          ": options must have struct_size = ", kFirstSize, " or more, got ", options->struct_size);
+  require_struct_size(ArgumentName{function, "options"}, options->struct_size, kFirstSize);
   return options->fill_value;
 }
 

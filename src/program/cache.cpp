@@ -100,9 +100,7 @@ constexpr std::size_t kFirstCacheInfo =
 
 void query(gpukern_cache_info* info) {
   require(info != nullptr, GPUKERN_VALUE_ERROR, "cache_query: info must not be NULL");
-  require(info->struct_size >= kFirstCacheInfo, GPUKERN_VALUE_ERROR,
-          "cache_query: info must have struct_size = ", kFirstCacheInfo, " or more, got ",
-          info->struct_size);
+  require_struct_size("cache_query: info", info->struct_size, kFirstCacheInfo);
   thread_local std::string directory;
   const DiskCache disk;
   const DiskCache::Usage usage = disk.usage();

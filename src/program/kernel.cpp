@@ -17,7 +17,6 @@ struct gpukern_kernel {
 namespace gpukern {
 namespace {
 
-// The structs as of ABI 1; a later field may be used only where struct_size covers it.
 constexpr std::size_t kFirstKernelInfo =
     offsetof(gpukern_kernel_info, device) + sizeof(gpukern_kernel_info::device);
 constexpr std::size_t kFirstLaunch =
@@ -66,9 +65,7 @@ void launch(const gpukern_kernel* kernel, const gpukern_launch* launch,
             const gpukern_exec* exec) {
   require(kernel != nullptr && launch != nullptr, GPUKERN_VALUE_ERROR,
           "kernel_launch: kernel and launch must not be NULL");
-  require(launch->struct_size >= kFirstLaunch, GPUKERN_VALUE_ERROR,
-          "kernel_launch: launch must have struct_size = ", kFirstLaunch, " or more, got ",
-          launch->struct_size);
+  require_struct_size("kernel_launch: launch", launch->struct_size, kFirstLaunch);
   const KernelFacts& facts = kernel->kernel->facts();
   check_shape(*launch, facts);
   check_arguments(facts, arguments, bytes, count);
@@ -86,9 +83,7 @@ void launch(const gpukern_kernel* kernel, const gpukern_launch* launch,
 void query(const gpukern_kernel* kernel, gpukern_kernel_info* info) {
   require(kernel != nullptr && info != nullptr, GPUKERN_VALUE_ERROR,
           "kernel_query: kernel and info must not be NULL");
-  require(info->struct_size >= kFirstKernelInfo, GPUKERN_VALUE_ERROR,
-          "kernel_query: info must have struct_size = ", kFirstKernelInfo, " or more, got ",
-          info->struct_size);
+  require_struct_size("kernel_query: info", info->struct_size, kFirstKernelInfo);
   const KernelFacts& facts = kernel->kernel->facts();
   const KernelProperties properties = kernel->kernel->properties();
   info->parameter_count = static_cast<std::int32_t>(facts.parameters.size());

@@ -11,7 +11,6 @@
 namespace gpukern {
 namespace {
 
-// The struct as of ABI 1; a later field may be read only where struct_size covers it.
 constexpr std::size_t kFirstDesc = offsetof(gpukern_program_desc, name_expression_count) +
                                    sizeof(gpukern_program_desc::name_expression_count);
 constexpr std::size_t kDescWithNote =
@@ -143,9 +142,7 @@ bool includes_by_path(std::string_view text) {
 
 ProgramRequest checked_request(const gpukern_program_desc* desc) {
   require(desc != nullptr, GPUKERN_VALUE_ERROR, "program_compile: desc must not be NULL");
-  require(desc->struct_size >= kFirstDesc, GPUKERN_VALUE_ERROR,
-          "program_compile: desc must have struct_size = ", kFirstDesc, " or more, got ",
-          desc->struct_size);
+  require_struct_size("program_compile: desc", desc->struct_size, kFirstDesc);
   ProgramRequest request;
   if (desc->struct_size >= kDescWithNote) {
     request.key = desc->cache_key;

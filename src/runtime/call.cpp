@@ -65,11 +65,9 @@ DefaultDevice default_device() {
 
 Stream checked_stream(const gpukern_exec* exec) {
   if (exec == nullptr) return nullptr;
-  // The size in ABI 1. Read a later field only if struct_size covers it.
   constexpr std::size_t kFirstSize =
       offsetof(gpukern_exec, explanation) + sizeof(gpukern_explanation*);
-  require(exec->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
-          "exec must have struct_size = ", kFirstSize, " or more, got ", exec->struct_size);
+  require_struct_size("exec", exec->struct_size, kFirstSize);
   return exec->stream;
 }
 

@@ -9,9 +9,8 @@
 using gpukern::cuda_status;
 using gpukern::guard;
 using gpukern::require;
+using gpukern::require_struct_size;
 
-// The sizes in ABI 1: callers compiled against it must remain supported. Write a later field only
-// if struct_size covers it.
 static constexpr std::size_t kFirstCudaInfo =
     offsetof(gpukern_cuda_info, reason) + sizeof(gpukern_cuda_info::reason);
 static constexpr std::size_t kFirstDeviceInfo = offsetof(gpukern_device_info, total_memory_bytes) +
@@ -28,9 +27,7 @@ extern "C" gpukern_status gpukern_reload_environment(void) {
 extern "C" gpukern_status gpukern_cuda_query(gpukern_cuda_info* info) {
   return guard([&] {
     require(info != nullptr, GPUKERN_VALUE_ERROR, "cuda_query: info must not be NULL");
-    require(info->struct_size >= kFirstCudaInfo, GPUKERN_VALUE_ERROR,
-            "cuda_query: info must have struct_size = ", kFirstCudaInfo, " or more, got ",
-            info->struct_size);
+    require_struct_size("cuda_query: info", info->struct_size, kFirstCudaInfo);
     const gpukern::CudaStatus& status = cuda_status();
     info->built = status.built ? 1 : 0;
     info->runtime_version = status.runtime_version;
@@ -49,9 +46,7 @@ extern "C" int32_t gpukern_device_count(void) {
 extern "C" gpukern_status gpukern_device_query(int32_t device_id, gpukern_device_info* info) {
   return guard([&] {
     require(info != nullptr, GPUKERN_VALUE_ERROR, "device_query: info must not be NULL");
-    require(info->struct_size >= kFirstDeviceInfo, GPUKERN_VALUE_ERROR,
-            "device_query: info must have struct_size = ", kFirstDeviceInfo, " or more, got ",
-            info->struct_size);
+    require_struct_size("device_query: info", info->struct_size, kFirstDeviceInfo);
     gpukern::query_device(device_id, *info);
   });
 }

@@ -11,12 +11,9 @@ namespace gpukern {
 
 gpukern_explanation* checked_explanation(const gpukern_exec* exec) {
   if (exec == nullptr || exec->explanation == nullptr) return nullptr;
-  // The size in ABI 1. Write a later field only if struct_size covers it.
   constexpr std::size_t kFirstSize =
       offsetof(gpukern_explanation, bytes_allocated) + sizeof(gpukern_explanation::bytes_allocated);
-  require(exec->explanation->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
-          "exec: explanation must have struct_size = ", kFirstSize, " or more, got ",
-          exec->explanation->struct_size);
+  require_struct_size("exec: explanation", exec->explanation->struct_size, kFirstSize);
   return exec->explanation;
 }
 

@@ -18,6 +18,7 @@ using gpukern::Error;
 using gpukern::guard;
 using gpukern::IndexRecord;
 using gpukern::require;
+using gpukern::require_struct_size;
 using gpukern::Stream;
 
 namespace {
@@ -169,12 +170,10 @@ extern "C" gpukern_status gpukern_index_errors_create(gpukern_device device,
 extern "C" gpukern_status gpukern_index_errors_check(gpukern_index_errors* errors,
                                                      gpukern_bad_index* first) {
   return guard([&] {
-    // The size in ABI 1. Write a later field only if struct_size covers it.
     constexpr std::size_t kFirstSize = offsetof(gpukern_bad_index, size) + sizeof(std::int64_t);
     require(errors != nullptr, GPUKERN_VALUE_ERROR, "index_errors_check: errors must not be NULL");
-    require(first == nullptr || first->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
-            "index_errors_check: first must have struct_size = ", kFirstSize, " or more, got ",
-            first == nullptr ? 0 : first->struct_size);
+    if (first != nullptr)
+      require_struct_size("index_errors_check: first", first->struct_size, kFirstSize);
     IndexRecord record;
     const std::optional<Error> error = errors->take(record);
     if (!error) return;

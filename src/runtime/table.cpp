@@ -18,12 +18,12 @@ using gpukern::attempt;
 using gpukern::guard;
 using gpukern::kTablePage;
 using gpukern::require;
+using gpukern::require_struct_size;
 using gpukern::VirtualMemory;
 
 namespace {
 
 constexpr std::int64_t kElsewhere = -1;
-// The struct as of ABI 1; a later field may be read only where struct_size covers it.
 constexpr std::size_t kFirstSize = sizeof(gpukern_table_desc);
 
 /// The number of pages that hold this number of bytes; pages are counted, since bytes may overflow.
@@ -189,9 +189,7 @@ extern "C" gpukern_status gpukern_table_create(const gpukern_table_desc* desc,
     require(table != nullptr, GPUKERN_VALUE_ERROR, "table_create: table must not be NULL");
     *table = nullptr;
     require(desc != nullptr, GPUKERN_VALUE_ERROR, "table_create: desc must not be NULL");
-    require(desc->struct_size >= kFirstSize, GPUKERN_VALUE_ERROR,
-            "table_create: desc must have struct_size = ", kFirstSize, " or more, got ",
-            desc->struct_size);
+    require_struct_size("table_create: desc", desc->struct_size, kFirstSize);
     *table = std::make_unique<gpukern_table>(*desc).release();
   });
 }
