@@ -208,9 +208,17 @@ TEST_F(PipelineRunTest, ChecksItsArguments) {
     return gpukern_pipeline_run(&input, 1, out, step, nullptr, &exec);
   };
   expect_error(run(&short_one, &good), GPUKERN_VALUE_ERROR,
-               "pipeline_run: inputs[0] must broadcast to the shape of out, (100,), got (3,)");
+               "pipeline_run: inputs[0] must broadcast to shape (100,), got (3,)");
   expect_error(run(&good, &short_one), GPUKERN_VALUE_ERROR,
                "pipeline_run: inputs[0] must broadcast to ");
+  std::int64_t quarter = std::int64_t{1} << 62;
+  gpukern_tensor bytes = good;
+  bytes.dtype = {GPUKERN_INT, 8, 1};
+  bytes.shape = &quarter;
+  gpukern_tensor number = good;
+  number.ndim = 0;
+  expect_error(run(&number, &bytes), GPUKERN_VALUE_ERROR,
+               "pipeline_run: inputs[0] must broadcast to fewer than 2**63 bytes, got shape ");
   expect_error(run(&there, &good), GPUKERN_VALUE_ERROR,
                "pipeline_run: inputs[0] must be in host memory, got cuda:0");
   expect_error(run(&good, &there), GPUKERN_VALUE_ERROR,

@@ -40,12 +40,10 @@ RaveledIndex::RaveledIndex(const char* function, const Tensor& array, const Argu
       array_(array),
       axes_(axes_from(function, array, axis, count + 1)),
       index_({function, "index"}, Tensor()) {
-  names_.reserve(static_cast<std::size_t>(count));
   indices_.reserve(static_cast<std::size_t>(count) + 1);
   indices_.push_back(first);
   for (std::int32_t k = 0; k < count; ++k) {
-    names_.push_back("index[" + std::to_string(k + 1) + "]");
-    indices_.emplace_back(function, names_.back().c_str(), further[k]);
+    indices_.emplace_back(ArgumentName{function, "index", k + 1}, further[k]);
     require_index_dtype(indices_.back());
   }
   index_.tensor = broadcast_shape();

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "src/ops/gather_args.hpp"
@@ -47,7 +46,6 @@ class RaveledIndex {
 
   const char* function_;
   const Tensor& array_;
-  std::vector<std::string> names_;
   std::vector<Argument> indices_;
   Axis axes_;
   Argument index_;

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -36,25 +36,6 @@ DeviceChoice choose_gpu(const gpukern_exec* exec) {
   }
   const bool named = default_device() == DefaultDevice::kCuda;
   return {{.cuda = true}, named ? GPUKERN_RULE_ENVIRONMENT : GPUKERN_RULE_KERNEL};
-}
-
-/// A tensor in host memory, broadcast to a shape.
-Tensor broadcast_to(const Argument& argument, const Tensor& shape) {
-  const Tensor& tensor = argument.tensor;
-  const int more = shape.ndim - tensor.ndim;
-  bool fits = more >= 0;
-  Tensor wide = tensor;
-  wide.ndim = shape.ndim;
-  wide.total = shape.total;
-  for (int d = 0; fits && d < shape.ndim; ++d) {
-    const std::int64_t size = d < more ? 1 : tensor.shape[d - more];
-    fits = size == 1 || size == shape.shape[d];
-    wide.shape[d] = shape.shape[d];
-    wide.stride[d] = size == 1 ? 0 : tensor.stride[d - more];
-  }
-  require(fits, GPUKERN_VALUE_ERROR, argument.name, " must broadcast to the shape of out, ",
-          shape.shape_text(), ", got ", tensor.shape_text());
-  return wide;
 }
 
 void require_on_host(const Argument& argument) {
@@ -132,10 +113,10 @@ void pipeline_run(std::span<const gpukern_tensor* const> inputs, const gpukern_t
   std::vector<Tensor> operands{out.tensor};
   bool apart = false;
   for (const gpukern_tensor* raw : inputs) {
-    const std::string name = "inputs[" + std::to_string(operands.size() - 1) + "]";
-    const Argument input("pipeline_run", name.c_str(), raw);
+    const auto position = static_cast<std::int64_t>(operands.size()) - 1;
+    const Argument input({"pipeline_run", "inputs", position}, raw);
     require_on_host(input);
-    operands.push_back(broadcast_to(input, out.tensor));
+    operands.push_back(broadcast_to(input.tensor, out.tensor, input.name));
     apart = apart || clashes(out.tensor, operands.back());
   }
   const Call call(choose_gpu(exec), {}, exec);
