@@ -70,15 +70,11 @@ class CudaDevice final : public Device {
                    [&](const RecordIndexArgs& args) { gpu::record_bad_index(args, on); },
                    [&](const SelectArgs& args) { gpu::select(*this, args, on); }});
   }
-  bool run_checked(const Operation& operation, Stream stream) override {
+  bool gather_checked(const GatherArgs& args, Stream stream) override {
     const ContextGuard guard(context_);
     require_no_capture(stream, kRaiseUnderCapture);
     require_open(stream);
-    return operation.visit(Overloaded{[&](const GatherArgs& args) {
-                                        return gpu::gather_checked(*this, args,
-                                                                   cuda_stream(stream));
-                                      },
-                                      [](const auto&) { return false; }});
+    return gpu::gather_checked(*this, args, cuda_stream(stream));
   }
   bool takes_tuple(const IndexTuple& tuple, std::int64_t count, std::int64_t item_bytes,
                    gpukern_gather_path path) override {

@@ -57,7 +57,7 @@ struct GatherArgs {
   const IndexTuple* tuple = nullptr;  ///< in place of the index: Device::takes_tuple()
   gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
   gpukern_gather_path path = GPUKERN_GATHER_AUTO;
-  bool out_may_change = true;             ///< if an index is bad, see Device::run_checked()
+  bool out_may_change = true;             ///< if an index is bad, see Device::gather_checked()
   bool in_place = false;                  ///< a GPU reads a source in host memory
   std::uint64_t* bad = nullptr;           ///< used by the CUDA device only
   const std::byte* fill_value = nullptr;  ///< host memory, read before the call returns

@@ -89,7 +89,7 @@ void run(const IndexedRead& read, const GatherCall& gather, bool unchecked, bool
   join_items(args);
   const std::int64_t by_cpu = items_for_cpu(gather, args);
   if (unchecked) {
-    if (by_cpu == 0 && call.device.run_checked(args, call.stream)) return;
+    if (by_cpu == 0 && call.device.gather_checked(args, call.stream)) return;
     check(read, call, exec);
   }
   if (by_cpu > 0) return hybrid_gather(gather, args, by_cpu);

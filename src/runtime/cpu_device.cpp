@@ -37,13 +37,8 @@ class CpuDevice final : public Device {
                                [](const SelectArgs& args) { cpu::select(args); }});
     cpu::throw_if_stopped();
   }
-  bool run_checked(const Operation& operation, Stream) override {
-    return operation.visit(Overloaded{[](const GatherArgs& args) {
-                                        return args.out_may_change
-                                                   ? cpu::gather(args)
-                                                   : cpu::gather_preserving_out(args);
-                                      },
-                                      [](const auto&) { return false; }});
+  bool gather_checked(const GatherArgs& args, Stream) override {
+    return args.out_may_change ? cpu::gather(args) : cpu::gather_preserving_out(args);
   }
   bool takes_tuple(const IndexTuple& /*tuple*/, std::int64_t /*count*/, std::int64_t /*item_bytes*/,
                    gpukern_gather_path /*path*/) override {

@@ -34,11 +34,11 @@ class Device {
 
   /// Enqueues an operation.
   virtual void run(const Operation& operation, Stream stream) = 0;
-  /// Runs an indexing operation in mode "raise" whose indices have not been checked, and waits for
-  /// the stream. Returns false if an index is out of bounds, or if the device does not check
-  /// indices in this call and has done nothing. `out` is then unspecified, or unchanged if
-  /// out_may_change is false; on a GPU, out_may_change must be true.
-  virtual bool run_checked(const Operation& /*operation*/, Stream /*stream*/) { return false; }
+  /// Runs a gather in mode "raise" whose indices have not been checked, and waits for the stream.
+  /// Returns false if an index is out of bounds, or if the device does not check indices in this
+  /// call and has done nothing. `out` is then unspecified, or unchanged if out_may_change is false;
+  /// on a GPU, out_may_change must be true.
+  virtual bool gather_checked(const GatherArgs& /*args*/, Stream /*stream*/) { return false; }
   /// Whether a gather of this many items may have the tuple in place of its index.
   virtual bool takes_tuple(const IndexTuple& /*tuple*/, std::int64_t /*count*/,
                            std::int64_t /*item_bytes*/, gpukern_gather_path /*path*/) {

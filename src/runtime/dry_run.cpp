@@ -42,13 +42,10 @@ void DryRunDevice::run(const Operation& operation, Stream /*stream*/) {
   if (!id_.cuda) explanation_.threads = strategy.threads;
 }
 
-bool DryRunDevice::run_checked(const Operation& operation, Stream stream) {
+bool DryRunDevice::gather_checked(const GatherArgs& args, Stream stream) {
   // Most other devices check the indices first.
-  const bool checks =
-      operation.visit(Overloaded{[](const GatherArgs& args) { return args.out_may_change; },
-                                 [](const auto&) { return false; }});
-  if (checks) run(operation, stream);
-  return checks;
+  if (args.out_may_change) run(args, stream);
+  return args.out_may_change;
 }
 
 void DryRunDevice::check_indices(std::span<const IndexArgs> args, std::span<IndexCheck> checks,

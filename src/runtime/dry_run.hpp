@@ -24,7 +24,7 @@ class DryRunDevice final : public Device {
 
   void run(const Operation& operation, Stream stream) override;
   /// Reports success, and reads no index.
-  bool run_checked(const Operation& operation, Stream stream) override;
+  bool gather_checked(const GatherArgs& args, Stream stream) override;
   bool takes_tuple(const IndexTuple& tuple, std::int64_t count, std::int64_t item_bytes,
                    gpukern_gather_path path) override {
     return real_.takes_tuple(tuple, count, item_bytes, path);
