@@ -5,7 +5,6 @@
 
 #include "src/ops/indexing.hpp"
 #include "src/ops/raveled_index.hpp"
-#include "src/runtime/progress.hpp"
 
 namespace gpukern {
 namespace {
@@ -51,8 +50,6 @@ void gather_item(const Argument& source, const Argument& index, const Argument& 
   // A dry run does not read it.
   const std::int64_t at = call.explanation == nullptr ? load_index(index.tensor.data, type) : 0;
   if (axis.n > 0 && (resolves || in_bounds(at, type.is_signed, axis.n))) {
-    Progress progress("gather", exec);
-    progress.expect(out.tensor.bytes());
     if (call.explanation != nullptr && out.tensor.count() > 0)
       call.explanation->path = GPUKERN_PATH_ITEMS;
     return call.move(item_at(source.tensor, axis, resolve_index(mode, at, type.is_signed, axis.n)),

@@ -36,7 +36,6 @@ SourceWay source_way(const SourceFacts& facts);
 
 /// A validated call: out overlaps no other operand.
 struct GatherCall {
-  const char* function;  ///< for messages
   const Call& call;
   GatherOperands operands;
   const Axis& axis;

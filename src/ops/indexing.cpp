@@ -141,8 +141,7 @@ void run_indexed(const IndexedRead& read, const gpukern_gather_options& options,
   Output out_here(call, out.tensor, apart);
   const std::byte* const host_source = reads_in_place(read) ? source.tensor.data : nullptr;
   run(read,
-      {function,
-       call,
+      {call,
        {from, index.tensor, out_here.tensor(), fill},
        axis,
        mode,
