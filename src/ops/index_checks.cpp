@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "src/core/reduce.hpp"
+
 namespace gpukern {
 
 Axis checked_axis(const Tensor& source, std::int32_t axis) {
@@ -100,6 +102,16 @@ const gpukern_gather_options& checked_options(const char* function,
 void require_index_dtype(const Argument& index) {
   require(is_index_dtype(index.tensor.dtype), GPUKERN_TYPE_ERROR, index.name,
           " must be of an integer dtype, got ", dtype_name(index.tensor.dtype));
+}
+
+void require_reduced_dtype(const Argument& array, gpukern_reduce reduce, const char* add_name) {
+  bool has = false;
+  visit_reduced_dtype(array.tensor.dtype,
+                      [&](auto tag) { has = has_reduction<typename decltype(tag)::type>(reduce); });
+  if (has) return;
+  const char* const names[] = {"none", add_name, "multiply", "min", "max", "mean"};
+  fail(GPUKERN_TYPE_ERROR, array.name, " must be of a dtype that reduce '", names[reduce],
+       "' takes, got ", dtype_name(array.tensor.dtype));
 }
 
 void require_indexed_out(const Argument& out, const char* array_name, const Tensor& array,

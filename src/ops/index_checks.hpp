@@ -46,6 +46,9 @@ const gpukern_gather_options& checked_options(const char* function,
 /// Requires an integer dtype.
 void require_index_dtype(const Argument& index);
 
+/// Requires a dtype that has the reduction, of which messages call GPUKERN_REDUCE_ADD `add_name`.
+void require_reduced_dtype(const Argument& array, gpukern_reduce reduce, const char* add_name);
+
 /// Requires the dtype of the array that `array_name` names in messages, the shape of `expected`,
 /// and elements that do not overlap.
 void require_indexed_out(const Argument& out, const char* array_name, const Tensor& array,

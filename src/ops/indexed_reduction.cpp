@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <optional>
 
-#include "src/core/reduce.hpp"
 #include "src/ops/reduce_offload.hpp"
 #include "src/runtime/chunk_pipeline.hpp"
 #include "src/runtime/progress.hpp"
@@ -31,15 +30,6 @@ const gpukern_gather_reduce_options& checked(const char* function, bool has_inde
           GPUKERN_VALUE_ERROR, function,
           ": reduce must be one of add (1), min (3), max (4), mean (5), got ", reduce);
   return *options;
-}
-
-void require_reduced_dtype(const Argument& source, gpukern_reduce reduce) {
-  static constexpr const char* kNames[] = {"none", "sum", "multiply", "min", "max", "mean"};
-  bool has = false;
-  visit_reduced_dtype(source.tensor.dtype,
-                      [&](auto tag) { has = has_reduction<typename decltype(tag)::type>(reduce); });
-  require(has, GPUKERN_TYPE_ERROR, source.name, " must be of a dtype that reduce '", kNames[reduce],
-          "' takes, got ", dtype_name(source.tensor.dtype));
 }
 
 void require_vector(const Argument& argument, std::int64_t least) {
@@ -199,7 +189,7 @@ void run_indexed_reduction(const IndexedReduction& reduction,
   const auto& [function, source_name, source, index, offsets, weights, out, number] = reduction;
   gpukern_gather_reduce_options options = checked(function, index != nullptr, raw_options);
   const auto reduce = static_cast<gpukern_reduce>(options.reduce);
-  require_reduced_dtype(source, reduce);
+  require_reduced_dtype(source, reduce, "sum");
   if (index != nullptr) {
     require_index_dtype(*index);
     require_vector(*index, 0);

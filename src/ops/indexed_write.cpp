@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <memory>
 
-#include "src/core/reduce.hpp"
 #include "src/ops/scatter_offload.hpp"
 #include "src/runtime/chunk_pipeline.hpp"
 #include "src/runtime/progress.hpp"
@@ -34,16 +33,6 @@ const gpukern_scatter_options& checked_options(const char* function,
 }
 
 namespace {
-
-void require_reduced_dtype(const Argument& target, gpukern_reduce reduce) {
-  static constexpr const char* kNames[] = {"none", "add", "multiply", "min", "max", "mean"};
-  if (reduce == GPUKERN_REDUCE_NONE) return;
-  bool has = false;
-  visit_reduced_dtype(target.tensor.dtype,
-                      [&](auto tag) { has = has_reduction<typename decltype(tag)::type>(reduce); });
-  require(has, GPUKERN_TYPE_ERROR, target.name, " must be of a dtype that reduce '", kNames[reduce],
-          "' takes, got ", dtype_name(target.tensor.dtype));
-}
 
 /// The arguments for single elements: join_columns() must be called before a device uses them.
 ScatterArgs scatter_args(const IndexedWrite& write, const gpukern_scatter_options& options,
@@ -198,7 +187,8 @@ void run_indexed_write(const IndexedWrite& write, const gpukern_scatter_options&
   require(same_dtype(values.tensor.dtype, target.tensor.dtype), GPUKERN_TYPE_ERROR, values.name,
           " must have the target's dtype ", dtype_name(target.tensor.dtype), ", got ",
           dtype_name(values.tensor.dtype));
-  require_reduced_dtype(target, static_cast<gpukern_reduce>(options.reduce));
+  if (options.reduce != GPUKERN_REDUCE_NONE)
+    require_reduced_dtype(target, static_cast<gpukern_reduce>(options.reduce), "add");
   const Argument given_out = raw_out == nullptr ? target : Argument(function, "out", raw_out);
   const Argument& out = raw_out == nullptr ? target : given_out;
   require_indexed_out(out, "the target", target.tensor, target.tensor);
