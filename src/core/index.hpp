@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "gpukern/gpukern.h"
 
@@ -22,6 +23,10 @@ struct IndexType {
   std::int32_t bytes = 8;
   bool is_signed = true;
 };
+
+/// Stands for an item without a source, which is filled; distinct from every position and offset,
+/// and as an index out of bounds of any axis in every mode that knows such indices.
+inline constexpr std::int64_t kNoPosition = std::numeric_limits<std::int64_t>::min();
 
 /// Reads an index that need not be aligned, on the host. An unsigned value above 2**63 is negative.
 inline std::int64_t load_index(const void* from, IndexType type) {

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <variant>
@@ -90,9 +89,6 @@ struct RavelArgs {
   gpukern_index_mode mode = GPUKERN_INDEX_RAISE;
   std::int64_t* positions = nullptr;  ///< contiguous
 };
-
-/// Out of bounds in every mode that knows such indices, for any axis.
-inline constexpr std::int64_t kNoPosition = std::numeric_limits<std::int64_t>::min();
 
 /// out[p] = a * x[p] + y[p]; the operands of loop are x, y, out.
 struct SaxpyArgs {

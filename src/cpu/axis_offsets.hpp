@@ -44,7 +44,7 @@ class AxisOffsets {
         rest = extent_[d].quotient(rest);
         sum = wrapped_sum(sum, wrapped_product(rest, jump_[d]));
       }
-      position[k] = given == kMissing ? kMissing : wrapped_sum(sum, offset + k * step);
+      position[k] = given == kNoPosition ? kNoPosition : wrapped_sum(sum, offset + k * step);
     }
   }
 

@@ -36,7 +36,7 @@ void RowWindow::find(Items items) {
     return;
   }
   for (std::int64_t k = 0; k < count; ++k)
-    row_[k] = position[k] == kMissing ? nullptr : source + offset_of(args_.axis, position[k]);
+    row_[k] = position[k] == kNoPosition ? nullptr : source + offset_of(args_.axis, position[k]);
 }
 
 void RowWindow::load(Items items) {

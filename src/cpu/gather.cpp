@@ -58,7 +58,7 @@ bool gather_long_items(const GatherArgs& args, ResolveRun resolve, std::int64_t 
       good = find_item(args, resolve, args.index + offset[kIndex], item) && good;
       std::byte* out = args.out + offset[kOut] + at;
       const std::byte* source = args.source + offset[kSource] + at;
-      if (item == kMissing)
+      if (item == kNoPosition)
         fill_item(args, offset[kFillValue], at, out, bytes);
       else
         std::memcpy(out, source + item, bytes);

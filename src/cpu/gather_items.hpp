@@ -26,9 +26,6 @@ struct ItemRun {
   std::int64_t n;  ///< length of the axis
 };
 
-/// Stands for an item without a source, which is filled; distinct from every position and offset.
-constexpr std::int64_t kMissing = std::numeric_limits<std::int64_t>::min();
-
 /// Resolves an index of type T in a mode as resolve_index() does, but without branches where they
 /// are avoidable, since signs may alternate. Sets `bad` to a value other than 0 and returns
 /// position 0 for an index that mode "raise" rejects.
@@ -45,7 +42,7 @@ struct Resolve {
     } else {
       const std::int64_t from_end = std::is_signed_v<T> ? n & (value >> 63) : 0;
       const std::int64_t position = value + from_end;
-      constexpr std::int64_t kOutside = mode == GPUKERN_INDEX_FILL ? kMissing : 0;
+      constexpr std::int64_t kOutside = mode == GPUKERN_INDEX_FILL ? kNoPosition : 0;
       const bool inside = static_cast<std::uint64_t>(position) < static_cast<std::uint64_t>(n);
       const std::int64_t found = inside ? position : kOutside;
       if constexpr (mode == GPUKERN_INDEX_RAISE) bad |= position ^ found;
@@ -101,7 +98,7 @@ template <class Index, bool far, class Width, class Fill>
   auto move = [&](std::int64_t i) {
     const std::int64_t position = find(i);
     std::byte* out = run.out + i * run.out_step;
-    if (Index::kMayFill && position == kMissing)
+    if (Index::kMayFill && position == kNoPosition)
       fill(out);
     else
       std::memcpy(out, run.source + position * run.source_step, width);
@@ -112,7 +109,7 @@ template <class Index, bool far, class Width, class Fill>
       std::int64_t told_later = 0;
       const std::byte* const index = run.index + (i + ahead) * run.index_step;
       const std::int64_t next = Index::position(index, run.n, told_later);
-      prefetch_item(run.source + (next == kMissing ? 0 : next * run.source_step), width);
+      prefetch_item(run.source + (next == kNoPosition ? 0 : next * run.source_step), width);
       move(i);
     }
   }

@@ -36,7 +36,7 @@ bool move_rows(const ItemRun& given, std::int64_t bytes, const Fill& fill) {
   };
   auto fetch = [&](std::int64_t i) {
     const std::int64_t position = find(i);
-    if (!Index::kMayFill || position != kMissing)
+    if (!Index::kMayFill || position != kNoPosition)
       prefetch_row(run.source + position * run.source_step, bytes);
   };
   for (std::int64_t i = 0; i < ahead; ++i) fetch(i);
@@ -44,7 +44,7 @@ bool move_rows(const ItemRun& given, std::int64_t bytes, const Fill& fill) {
     if (i + ahead < run.count) fetch(i + ahead);
     const std::int64_t position = find(i);
     std::byte* out = run.out + i * run.out_step;
-    if (Index::kMayFill && position == kMissing)
+    if (Index::kMayFill && position == kNoPosition)
       fill(out);
     else
       store_row(out, run.source + position * run.source_step, bytes);

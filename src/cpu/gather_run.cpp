@@ -88,9 +88,9 @@ bool copy_run(const GatherArgs& args, const GatherFunctions& functions, const It
   const std::int64_t fill_step = run_stride(args.loop, kFillValue);
   std::int64_t item = 0;
   const bool good = find_item(args, functions.resolve, run.index, item);
-  const std::byte* source = run.source + (item == kMissing ? 0 : item);
+  const std::byte* source = run.source + (item == kNoPosition ? 0 : item);
   visit_width(args.item, [&](auto width) {
-    if (item != kMissing)
+    if (item != kNoPosition)
       return copy_items(source, source_step, run.out, run.out_step, run.count, width);
     for (std::int64_t i = 0; i < run.count; ++i)
       fill_item(args, fill + i * fill_step, 0, run.out + i * run.out_step, width);
@@ -151,7 +151,7 @@ void make_offsets(const GatherArgs& args, const GatherFunctions& functions, std:
   if (functions.axis_offsets) return functions.axis_offsets->make(offset, stride, count, position);
   const std::int64_t step = run_stride(args.axis, 0);
   for (std::int64_t i = 0; i < count; ++i)
-    if (args.mode != GPUKERN_INDEX_FILL || position[i] != kMissing)
+    if (args.mode != GPUKERN_INDEX_FILL || position[i] != kNoPosition)
       position[i] = position[i] * step + offset + i * stride;
 }
 
@@ -221,7 +221,7 @@ bool find_item(const GatherArgs& args, ResolveRun resolve, const std::byte* inde
   if (args.tuple != nullptr)
     return tuple_offsets(*args.tuple, args.mode, position_of(*args.tuple, index), 1, &offset);
   const bool good = resolve(index, 0, 1, args.n, &offset);
-  if (offset != kMissing) offset = offset_of(args.axis, offset);
+  if (offset != kNoPosition) offset = offset_of(args.axis, offset);
   return good;
 }
 

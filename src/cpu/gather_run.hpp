@@ -32,7 +32,7 @@ struct GatherFunctions {
 bool gather_run(const GatherArgs& args, const GatherFunctions& functions, const ItemRun& run,
                 std::int64_t fill_offset);
 
-/// Finds the offset in the source of what one index refers to, or kMissing.
+/// Finds the offset in the source of what one index refers to, or kNoPosition.
 bool find_item(const GatherArgs& args, ResolveRun resolve, const std::byte* index,
                std::int64_t& offset);
 

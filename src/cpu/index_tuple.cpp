@@ -82,8 +82,8 @@ bool add_axis(const AxisRun& run) {
     const std::int64_t position =
         Resolve<T, mode>::position(run.index + i * run.index_step, run.n, bad);
     const std::int64_t before = is_first ? 0 : run.before[i];
-    const bool is_missing = kMayMiss && (position == kMissing || before == kMissing);
-    run.to[i] = is_missing ? kMissing : before + position * run.step;
+    const bool is_missing = kMayMiss && (position == kNoPosition || before == kNoPosition);
+    run.to[i] = is_missing ? kNoPosition : before + position * run.step;
   }
   return bad == 0;
 }

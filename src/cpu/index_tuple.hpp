@@ -13,8 +13,8 @@ namespace gpukern::cpu {
 /// Positions of a block: few, so that the processor finds offsets while it waits for items.
 constexpr std::int64_t kTupleBlock = 256;
 
-/// The offsets in the source, or kMissing, of up to a block of positions of the tuple in C order.
-/// Returns false if mode "raise" rejects an index, which is then treated as 0.
+/// The offsets in the source, or kNoPosition, of up to a block of positions of the tuple in C
+/// order. Returns false if mode "raise" rejects an index, which is then treated as 0.
 bool tuple_offsets(const IndexTuple& tuple, gpukern_index_mode mode, std::int64_t first,
                    std::int64_t count, std::int64_t* offset);
 

@@ -30,7 +30,7 @@ bool resolve_run(const std::byte* index, std::int64_t step, std::int64_t count, 
       const std::int64_t found = value + (std::is_signed_v<T> ? n & (value >> 63) : 0);
       const bool inside = static_cast<std::uint64_t>(found) < static_cast<std::uint64_t>(n);
       const std::int64_t outside = static_cast<std::int64_t>(inside) - 1;
-      position[i] = (found & ~outside) | (kMissing & outside);
+      position[i] = (found & ~outside) | (kNoPosition & outside);
     } else {
       position[i] = Resolve<T, mode>::position(index + i * step, n, bad);
     }

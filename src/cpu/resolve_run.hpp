@@ -11,8 +11,8 @@
 
 namespace gpukern::cpu {
 
-/// Resolves `count` indices, `step` bytes apart, to positions on an axis of length n, or kMissing.
-/// Returns false if mode "raise" rejects an index; its position is then 0.
+/// Resolves `count` indices, `step` bytes apart, to positions on an axis of length n, or
+/// kNoPosition. Returns false if mode "raise" rejects an index; its position is then 0.
 using ResolveRun = bool (*)(const std::byte* index, std::int64_t step, std::int64_t count,
                             std::int64_t n, std::int64_t* position);
 

@@ -29,7 +29,7 @@ std::int64_t resolve(const ScatterArgs& args, std::int64_t begin, std::int64_t e
     const std::int64_t value = offset[kUpdateValue];
     for (std::int64_t i = 0; i < length; ++i) {
       const std::int64_t position = Resolve<T, mode>::position(index + i * index_step, n, bad);
-      const bool is_kept = mode != GPUKERN_INDEX_FILL || position != kMissing;
+      const bool is_kept = mode != GPUKERN_INDEX_FILL || position != kNoPosition;
       *to = {(is_kept ? position : 0) * scale + key + i * key_step, value + i * value_step};
       to += is_kept ? 1 : 0;
     }
@@ -102,10 +102,10 @@ Updates UpdateReader::read_run(std::int64_t begin, std::int64_t end) {
                                        static_cast<std::uint64_t>(offset[kKey] + i * key_step));
     };
     if (args_.mode == GPUKERN_INDEX_FILL &&
-        std::find(keys, keys + length, kMissing) != keys + length) {
+        std::find(keys, keys + length, kNoPosition) != keys + length) {
       std::int64_t count = 0;
       for (std::int64_t i = 0; i < length; ++i) {
-        const std::int64_t is_kept = keys[i] != kMissing ? 1 : 0;
+        const std::int64_t is_kept = keys[i] != kNoPosition ? 1 : 0;
         list_[static_cast<std::size_t>(count)] = {key_of(i), value + i * value_step};
         count += is_kept;
       }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
 
 #include "src/ops/index_checks.hpp"
 #include "src/ops/selection.hpp"
@@ -87,8 +86,7 @@ class Compression {
     args.out = positions.data;
     args.step = positions.item;
     args.size = positions.total;
-    constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::min();
-    std::memcpy(args.fill, &kNowhere, sizeof kNowhere);
+    std::memcpy(args.fill, &kNoPosition, sizeof kNoPosition);
     device.run(args, stream);
 
     // Of an empty axis nothing is read; any memory serves as the source.

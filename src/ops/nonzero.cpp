@@ -9,10 +9,8 @@ namespace gpukern {
 namespace {
 
 void require_int64(const Argument& argument) {
-  require(argument.tensor.dtype.code == GPUKERN_INT && argument.tensor.dtype.bits == 64 &&
-              argument.tensor.dtype.lanes == 1,
-          GPUKERN_TYPE_ERROR, argument.name, " must be of dtype int64, got ",
-          dtype_name(argument.tensor.dtype));
+  require(is_dtype(argument.tensor.dtype, GPUKERN_INT, 64), GPUKERN_TYPE_ERROR, argument.name,
+          " must be of dtype int64, got ", dtype_name(argument.tensor.dtype));
 }
 
 Tensor checked_fill_position(const gpukern_tensor* raw) {
