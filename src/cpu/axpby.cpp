@@ -19,14 +19,8 @@ namespace {
 
 const AxpbyKernels& best_kernels() {
 #ifdef GPUKERN_X86
-  switch (widest_isa()) {
-    case Isa::Avx512:
-      return axpby_kernels_avx512();
-    case Isa::Avx2:
-      return axpby_kernels_avx2();
-    case Isa::Baseline:
-      break;
-  }
+  if (widest_isa() >= Isa::Avx512) return axpby_kernels_avx512();
+  if (widest_isa() >= Isa::Avx2) return axpby_kernels_avx2();
 #endif
   return axpby_kernels_baseline();
 }

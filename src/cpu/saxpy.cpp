@@ -20,14 +20,8 @@ namespace {
 
 const SaxpyKernels& best_kernels() {
 #ifdef GPUKERN_X86
-  switch (widest_isa()) {
-    case Isa::Avx512:
-      return saxpy_kernels_avx512();
-    case Isa::Avx2:
-      return saxpy_kernels_avx2();
-    case Isa::Baseline:
-      break;
-  }
+  if (widest_isa() >= Isa::Avx512) return saxpy_kernels_avx512();
+  if (widest_isa() >= Isa::Avx2) return saxpy_kernels_avx2();
 #endif
   return saxpy_kernels_baseline();
 }
