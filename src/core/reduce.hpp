@@ -119,6 +119,11 @@ constexpr bool depends_on_order(gpukern_reduce reduce) {
   return rounds && !std::is_integral_v<T>;
 }
 
+/// The reduction that combines two values: GPUKERN_REDUCE_MEAN adds, and divides at the end.
+constexpr gpukern_reduce step_of(gpukern_reduce reduce) {
+  return reduce == GPUKERN_REDUCE_MEAN ? GPUKERN_REDUCE_ADD : reduce;
+}
+
 namespace {
 
 template <class T>
@@ -162,7 +167,7 @@ GPUKERN_HOST_DEVICE inline A combine_extremes(bool largest, A a, A b) {
   }
 }
 
-/// Combines two values, the earlier one first. GPUKERN_REDUCE_MEAN adds.
+/// Combines two values, the earlier one first, by step_of() the reduction.
 template <class A>
 GPUKERN_HOST_DEVICE inline A combine(gpukern_reduce reduce, A a, A b) {
   if constexpr (kIsComplex<A>) {

@@ -38,8 +38,7 @@ inline std::int64_t parts_of_few_keys(const ScatterArgs& args, int threads) {
 template <class T, gpukern_reduce reduce>
 class FewKeysReduction {
   using A = Accumulator<T>;
-  static constexpr gpukern_reduce kStep =
-      reduce == GPUKERN_REDUCE_MEAN ? GPUKERN_REDUCE_ADD : reduce;
+  static constexpr gpukern_reduce kStep = step_of(reduce);
 
  public:
   FewKeysReduction(const ScatterArgs& args, std::int64_t parts)

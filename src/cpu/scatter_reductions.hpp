@@ -193,9 +193,7 @@ class Row {
 /// types that are their own accumulator, and keys in [first, first + range).
 template <class T, gpukern_reduce reduce>
 class CountedReduction {
-  /// GPUKERN_REDUCE_MEAN adds, and divides at the end.
-  static constexpr gpukern_reduce kStep =
-      reduce == GPUKERN_REDUCE_MEAN ? GPUKERN_REDUCE_ADD : reduce;
+  static constexpr gpukern_reduce kStep = step_of(reduce);
 
  public:
   CountedReduction(const ScatterArgs& args, std::int64_t first, std::int64_t range)
@@ -282,6 +280,7 @@ class CountedReduction {
 template <class T, gpukern_reduce reduce>
 class BlockedReduction {
   using A = Accumulator<T>;
+  static constexpr gpukern_reduce kStep = step_of(reduce);
 
  public:
   /// For keys in [first, first + range) if `dense`, else for any `range` different keys.
@@ -305,7 +304,7 @@ class BlockedReduction {
                       if (values_[element]++ % kBlockValues == 0)
                         return start_block(element, key, value);
                       for_each_column(args_.columns, [&](std::int64_t, std::int64_t from) {
-                        *row = combine(reduce, *row, widened(load_as<T>(value + from)));
+                        *row = combine(kStep, *row, widened(load_as<T>(value + from)));
                         ++row;
                       });
                     });
@@ -314,7 +313,7 @@ class BlockedReduction {
   /// Writes the elements.
   void finish() {
     constexpr std::size_t kPart = std::size_t{1} << 16;
-    blocks_.for_each_tree([this](std::int64_t element, const BlockTree<A, reduce>& tree) {
+    blocks_.for_each_tree([this](std::int64_t element, const BlockTree<A, kStep>& tree) {
       tree.close(rows_.get() + static_cast<std::size_t>(element) * columns_, columns_);
     });
     for (std::size_t element = 0; element < values_.size(); ++element) {
@@ -338,7 +337,7 @@ class BlockedReduction {
           const std::int64_t element = key - first;
           if (values[element]++ % kBlockValues == 0)
             return start_block(static_cast<std::size_t>(element), key, value);
-          rows[element] = combine_one<reduce>(rows[element], widened(load_as<T>(value)));
+          rows[element] = combine_one<kStep>(rows[element], widened(load_as<T>(value)));
         },
         [values, rows, first = first_](std::int64_t key) {
           prefetch_to_write(values + (key - first));
@@ -358,7 +357,7 @@ class BlockedReduction {
     const std::byte* const own = row_.target(key);
     for_each_column(args_.columns, [&](std::int64_t to, std::int64_t from) {
       const A number = widened(load_as<T>(value + from));
-      *row++ = is_first ? combine(reduce, widened(load_as<T>(own + to)), number) : number;
+      *row++ = is_first ? combine(kStep, widened(load_as<T>(own + to)), number) : number;
     });
   }
 
@@ -374,7 +373,7 @@ class BlockedReduction {
   KeyNumbers numbers_;                ///< the elements, unless dense
   std::vector<std::int64_t> values_;  ///< of each element, with its own
   std::unique_ptr<A[]> rows_;         ///< the current blocks
-  FullBlocks<A, reduce> blocks_{columns_};
+  FullBlocks<A, kStep> blocks_{columns_};
 };
 
 }  // namespace gpukern::cpu
