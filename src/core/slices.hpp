@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 
+#include "src/core/cache_line.hpp"
 #include "src/core/loop.hpp"
 
 namespace gpukern {
@@ -31,9 +32,9 @@ class Slices {
     for (; cut_ >= 0 && loop.extent[cut_] <= most / inner; --cut_) inner *= loop.extent[cut_];
     if (cut_ < 0) return;
     step_ = std::max<std::int64_t>(1, most / inner);
-    // Slices of single positions begin at a cache line if the operand does.
-    constexpr std::int64_t kLine = 64;
-    if (inner == 1 && step_ > kLine) step_ -= step_ % kLine;
+    // Slices of single positions, of a byte or more each, begin at a cache line if the operand
+    // does.
+    if (inner == 1 && step_ > kCacheLine) step_ -= step_ % kCacheLine;
     pieces_ = (loop.extent[cut_] - 1) / step_ + 1;
     for (int d = 0; d < cut_; ++d) outer_ *= loop.extent[d];
   }

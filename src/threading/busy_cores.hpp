@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "src/core/cache_line.hpp"
+
 namespace gpukern::cpu {
 
 class BusyCores {
@@ -34,7 +36,7 @@ class BusyCores {
 
  private:
   // One cache line each: all threads update their counts concurrently.
-  struct alignas(64) Core {
+  struct alignas(kCacheLine) Core {
     std::atomic<int> threads{0};
   };
 

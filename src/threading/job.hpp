@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "src/core/cache_line.hpp"
 #include "src/threading/spin.hpp"
 #include "src/threading/stop.hpp"
 #include "src/threading/thread_pool.hpp"
@@ -71,7 +72,7 @@ class Shares {
 
  private:
   /// One cache line each.
-  struct alignas(64) Share {
+  struct alignas(kCacheLine) Share {
     std::atomic<std::int64_t> next;
     std::int64_t end;
   };
@@ -132,7 +133,7 @@ class Job {
 
   /// Helpers that have departed, minus, once the slot is closed, those that took a ticket: 0 in the
   /// end. Departing is the last access of a helper to the job.
-  alignas(64) std::atomic<int> departed{0};
+  alignas(kCacheLine) std::atomic<int> departed{0};
   const int caller_core = sched_getcpu();  ///< -1 if unknown
   const int tickets;                       ///< for helpers
   const int awake_only;                    ///< of them, those not worth a wake-up

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "src/core/cache_line.hpp"
 #include "src/threading/job.hpp"
 
 namespace gpukern::cpu {
@@ -86,7 +87,7 @@ class JobTable {
   static constexpr std::uint64_t kRemaining = 1;
   static constexpr std::uint64_t kTaken = std::uint64_t{1} << 32;
 
-  struct alignas(64) JobSlot {
+  struct alignas(kCacheLine) JobSlot {
     std::atomic<std::uint64_t> tickets{0};
     std::atomic<int> awake_only{0};
     Job* job = nullptr;
@@ -106,8 +107,8 @@ class JobTable {
   }
 
   std::array<JobSlot, kSlots> slots_;
-  alignas(64) std::atomic<std::uint64_t> open_{0};  ///< slots that may have tickets
-  alignas(64) std::atomic<std::uint64_t> used_{0};
+  alignas(kCacheLine) std::atomic<std::uint64_t> open_{0};  ///< slots that may have tickets
+  alignas(kCacheLine) std::atomic<std::uint64_t> used_{0};
 };
 
 }  // namespace gpukern::cpu

@@ -17,6 +17,7 @@
 #include <optional>
 #include <thread>
 
+#include "src/core/cache_line.hpp"
 #include "src/core/per_process.hpp"
 #include "src/threading/busy_cores.hpp"
 #include "src/threading/job.hpp"
@@ -254,8 +255,8 @@ class Pool {
   }
 
   JobTable table_;
-  alignas(64) std::atomic<std::uint64_t> threads_{0};  ///< working, and spinning for work
-  alignas(64) BusyCores busy_cores_;
+  alignas(kCacheLine) std::atomic<std::uint64_t> threads_{0};  ///< working, and spinning for work
+  alignas(kCacheLine) BusyCores busy_cores_;
   std::atomic<Clock::time_point> last_job_end_;
   std::atomic<Clock::time_point> expected_;  ///< see expect_work()
   std::atomic<int> burst_{0};                ///< short jobs in a row
@@ -289,10 +290,9 @@ bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work)
   }
   // Half a grain or more, so that a late thread leaves a part of its grain to others; in whole
   // cache lines where there are that many positions.
-  constexpr std::int64_t kLine = 64;
   constexpr std::int64_t kChunksPerGrain = 2;
   std::int64_t chunk = std::max(grain / kChunksPerGrain, count / (threads * kChunksPerThread)) + 1;
-  if (chunk >= kLine) chunk = (chunk + kLine - 1) / kLine * kLine;
+  if (chunk >= kCacheLine) chunk = (chunk + kCacheLine - 1) / kCacheLine * kCacheLine;
   const std::int64_t wakeable = count / grain < kGrainsToWake
                                     ? 1
                                     : std::min(threads, count / (kGrainsPerWokenThread * grain));
