@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "src/core/loop.hpp"
-#include "src/cpu/fast_divmod.hpp"
+#include "src/cpu/fast_divide.hpp"
 #include "src/cpu/gather_items.hpp"
 
 namespace gpukern::cpu {
@@ -20,7 +20,7 @@ class AxisOffsets {
   explicit AxisOffsets(const Loop<1>& axis) : axis_(&axis) {
     for (int d = 1; d < axis.ndim; ++d) {
       const auto at = static_cast<std::size_t>(d);
-      extent_[at] = FastDivmod(axis.extent[d]);
+      extent_[at] = FastDivide(axis.extent[d]);
       // What the offset changes by from the end of a row to the beginning of the next one.
       jump_[at] = axis.stride[0][d - 1] - axis.extent[d] * axis.stride[0][d];
     }
@@ -33,7 +33,7 @@ class AxisOffsets {
     // Copies, which the stores to `position` cannot alias.
     const auto inner = static_cast<std::size_t>(axis_->ndim - 1);
     const std::int64_t stride = axis_->stride[0][inner];
-    const FastDivmod extent = extent_[inner];
+    const FastDivide extent = extent_[inner];
     const std::int64_t jump = jump_[inner];
     for (std::int64_t k = 0; k < count; ++k) {
       // Of a missing position the sum is not used, and may wrap.
@@ -57,7 +57,7 @@ class AxisOffsets {
   }
 
   const Loop<1>* axis_;
-  std::array<FastDivmod, GPUKERN_MAX_NDIM> extent_;
+  std::array<FastDivide, GPUKERN_MAX_NDIM> extent_;
   std::array<std::int64_t, GPUKERN_MAX_NDIM> jump_;  // NOLINT(*-member-init): the first ndim
 };
 

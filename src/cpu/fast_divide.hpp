@@ -11,11 +11,11 @@ namespace gpukern::cpu {
 
 /// Divides numbers in [0, 2^63) by multiplication: T. Granlund and P. L. Montgomery, "Division by
 /// Invariant Integers using Multiplication", PLDI 1994, theorem 4.2 with N = 63.
-class FastDivmod {
+class FastDivide {
  public:
-  FastDivmod() = default;
+  FastDivide() = default;
   /// divisor is at least 1.
-  explicit FastDivmod(std::int64_t divisor)
+  explicit FastDivide(std::int64_t divisor)
       : shift_(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(divisor) - 1))),
         factor_(static_cast<std::uint64_t>(
             ((Wide{1} << (63 + shift_)) / static_cast<std::uint64_t>(divisor)) + 1)) {}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "src/cpu/fast_divmod.hpp"
+#include "src/cpu/fast_divide.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,10 +28,10 @@ std::vector<std::int64_t> divisors() {
   return numbers;
 }
 
-TEST(FastDivmodTest, DividesEveryNumber) {
+TEST(FastDivideTest, DividesEveryNumber) {
   std::mt19937_64 random(2);
   for (const std::int64_t divisor : divisors()) {
-    const gpukern::cpu::FastDivmod fast(divisor);
+    const gpukern::cpu::FastDivide fast(divisor);
     const std::int64_t largest = kMost - kMost % divisor;
     std::vector<std::int64_t> numbers{0, divisor - 1, divisor, largest - 1, largest, kMost};
     for (int k = 0; k < 200; ++k)
