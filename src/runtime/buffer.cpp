@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "src/runtime/attempt.hpp"
+
 namespace gpukern {
 
 Buffer::Buffer(Buffer&& other) noexcept
@@ -18,12 +20,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 }
 
 Buffer::~Buffer() {
-  if (data_ == nullptr) return;
-  try {
-    device_->release(data_, stream_);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): nothing is left to do
-    // Fails only in an unusable CUDA context; the error that caused that is reported to the caller.
-  }
+  if (data_ != nullptr) attempt([&] { device_->release(data_, stream_); });
 }
 
 }  // namespace gpukern
