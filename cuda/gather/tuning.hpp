@@ -19,7 +19,7 @@ inline constexpr int kSharedWordsShort = 2;  ///< words through shared memory, s
 inline constexpr int kSharedWordsLong = 8;   ///< words through shared memory, long rows
 inline constexpr int kTileInFlight = 8;      ///< items of strided operands, for fewer divisions
 inline constexpr int kLastAxisSharedThreads = 512;        ///< of a block, at most
-inline constexpr int kLastAxisSharedLargeThreads = 1024;  ///< above last_axis_shared_large
+inline constexpr int kLastAxisSharedLargeThreads = 1024;  ///< of large rows
 inline constexpr int kLastAxisRows = 4;  ///< outer positions, a vector of items from each
 
 // The kernel for sorted indices far apart (#sorted-indices-far-apart).
@@ -89,7 +89,7 @@ struct GatherTuning {
   std::int64_t last_axis_shared_narrow_bytes;  ///< the same, items below 4 bytes
   std::int64_t last_axis_shared_long;          ///< bytes of these, above which more threads
   int last_axis_shared_long_threads;
-  std::int64_t last_axis_shared_large;  ///< the same, for kLastAxisSharedLargeThreads
+  std::int64_t last_axis_shared_large;  ///< the same: a row is large
 
   // Last axes, an index loaded once for several rows.
   std::int64_t last_axis_per_block;   ///< rows

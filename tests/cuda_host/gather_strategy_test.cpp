@@ -264,19 +264,20 @@ TEST_F(GatherStrategyTest, LastAxes) {
   EXPECT_EQ(strategy(last_axis(4, 10000, 100000, 100)), "rows_small") << "hardly any index";
 }
 
-TEST_F(GatherStrategyTest, RowsInPartInSharedMemoryHaveTheKernelThatReadsTheRest) {
-  for (const auto& device : {on_h200, on_99_kib, on_t4}) {
-    device();
-    for (const std::int64_t n : {1000, 10000, 20000, 24000, 26000, 40000, 50000, 60000, 100000}) {
-      const GatherArgs args = last_axis(4, 1000, n, n);
-      const gpu::GatherProblem problem(args);
-      if (strategy(args) == "last_axis_shared" && problem.last_axis_held() < n) {
-        EXPECT_TRUE(problem.last_axis_is_large()) << n;
-      }
-    }
-  }
+// Only the kernel for large rows reads the rest.
+TEST_F(GatherStrategyTest, RowsInPartInSharedMemoryAreLarge) {
+  const auto is_large = [](std::int64_t n) {
+    const GatherArgs args = last_axis(4, 1000, n, n);
+    EXPECT_EQ(strategy(args), "last_axis_shared") << n;
+    return gpu::GatherProblem(args).last_axis_is_large();
+  };
+  EXPECT_FALSE(is_large(28000));
+  EXPECT_TRUE(is_large(29000)) << "one block on a multiprocessor";
+  EXPECT_TRUE(is_large(100000));
   on_99_kib();
-  EXPECT_EQ(strategy(last_axis(4, 1000, 30000, 10000)), "last_axis_shared");
+  EXPECT_FALSE(is_large(24000));
+  EXPECT_TRUE(is_large(26000));
+  EXPECT_TRUE(is_large(49000));
 }
 
 // The strides of take_along_axis: each position of the loop has an index.
