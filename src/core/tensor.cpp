@@ -76,7 +76,7 @@ void set_shape(const gpukern_tensor& raw, Tensor& tensor, const ArgumentName& na
     fits = !__builtin_mul_overflow(bytes, size, &bytes) && fits;
   }
   // With a size of 0, an overflow of the others is harmless.
-  require(fits || empty, GPUKERN_VALUE_ERROR, name, " is larger than 2**63 bytes");
+  require(fits || empty, GPUKERN_VALUE_ERROR, name, " must have fewer than 2**63 bytes");
   tensor.total = static_cast<std::int64_t>(total);
 }
 
@@ -100,7 +100,7 @@ void set_strides(const gpukern_tensor& raw, Tensor& tensor, const ArgumentName& 
                        : __builtin_add_overflow(span, reach, &span)) &&
            fits;
   }
-  require(fits, GPUKERN_VALUE_ERROR, name, " has strides that span more than 2**63 bytes");
+  require(fits, GPUKERN_VALUE_ERROR, name, " has strides that span 2**63 bytes or more");
 }
 
 }  // namespace
