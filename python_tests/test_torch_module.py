@@ -375,10 +375,13 @@ def test_errors_are_those_of_gpukern():
     wrong = [
         lambda: gt.gather(source, torch.tensor([3])),
         lambda: gt.gather(source, index, axis=1),
+        lambda: gt.gather([1.0], index),
         lambda: gt.scatter(source, index, 1, reduce="max"),
         lambda: gt.scatter(source, index, 1, axis=-2),
         lambda: gt.scatter(whole, index, 2.5),
+        lambda: gt.scatter([1.0], index, 2),
         lambda: gt.gather_reduce(source, index, offsets, reduce="max"),
+        lambda: gt.gather_reduce([1.0], index, offsets),
         lambda: gt.gather_reduce(source, [0], offsets),
         lambda: gt.gather_reduce(source, index, torch.tensor(0)),
         lambda: gt.gather_reduce(source, index, offsets, axis=1),

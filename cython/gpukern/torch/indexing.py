@@ -41,6 +41,7 @@ def gather(source, index, *, axis=0, mode="raise", fill_value=0):
         In mode 'raise', for an index out of bounds.
 
     """
+    require_tensor("gather", "source", source)
     if axis is None:
         source, axis = source.reshape(-1), 0
     return gather_op(source, index, axis, mode, fill_value)
@@ -81,6 +82,7 @@ def scatter(target, index, values, *, axis=0, mode="raise", reduce=None):
     """
     if reduce not in (None, "add"):
         raise GpukernValueError(f"scatter: reduce must be None or 'add', got {reduce!r}")
+    require_tensor("scatter", "target", target)
     if not isinstance(values, Tensor):
         kind = torch.as_tensor(values).dtype
         if rank_of(kind) > rank_of(target.dtype):
@@ -130,10 +132,10 @@ def gather_reduce(source, index, offsets, *, reduce="sum", weights=None, axis=0,
     """
     if reduce not in ("sum", "mean"):
         raise GpukernValueError(f"gather_reduce: reduce must be 'sum' or 'mean', got {reduce!r}")
-    for name, value in (("index", index), ("offsets", offsets), ("weights", weights)):
-        if not (isinstance(value, Tensor) or (name == "weights" and value is None)):
-            kind = type(value).__name__
-            raise GpukernTypeError(f"gather_reduce: {name} must be a torch.Tensor, got {kind}")
+    for name, value in (("source", source), ("index", index), ("offsets", offsets)):
+        require_tensor("gather_reduce", name, value)
+    if weights is not None:
+        require_tensor("gather_reduce", "weights", weights)
     if offsets.dim() != 1 or offsets.shape[0] == 0:
         shape = tuple(offsets.shape)
         raise GpukernValueError(
@@ -144,6 +146,13 @@ def gather_reduce(source, index, offsets, *, reduce="sum", weights=None, axis=0,
     if axis is None:
         source, axis = source.reshape(-1), 0
     return gather_reduce_op(source, index, offsets, weights, axis, mode, reduce)
+
+
+def require_tensor(function, name, value):
+    """Raise a TypeError unless an argument is a tensor."""
+    if not isinstance(value, Tensor):
+        kind = type(value).__name__
+        raise GpukernTypeError(f"{function}: {name} must be a torch.Tensor, got {kind}")
 
 
 def first_axis(tensor, axis):
