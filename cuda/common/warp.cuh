@@ -32,7 +32,8 @@ __device__ A of_lane(const A& value, int lane) {
   return shuffle_words(value, [lane](unsigned word) { return __shfl_sync(kAllLanes, word, lane); });
 }
 
-/// That of the lane whose number differs in the bits of `mask`.
+/// The value of the lane whose number differs in the bits of `mask`; all threads of the warp call
+/// this.
 template <class A>
 __device__ A shuffle_xor(A value, unsigned mask) {
   return shuffle_words(value,

@@ -157,7 +157,7 @@ void* add_piece(const Lock& lock_memory) {
   node.mapped().context = context;
   node.key() = node.mapped().data;
   const std::scoped_lock lock(all.mutex);
-  // An entry of the same address is of memory that was unmapped without being unlocked.
+  // An entry of the same address is of memory that is no longer locked, by other means than ours.
   all.at.erase(node.key());
   return all.at.insert(std::move(node)).position->first;
 }

@@ -24,8 +24,8 @@ struct IndexType {
   bool is_signed = true;
 };
 
-/// Stands for an item without a source, which is filled; distinct from every position and offset,
-/// and as an index out of bounds of any axis in every mode that knows such indices.
+/// Stands for an item without a source, which is filled; distinct from every position and offset.
+/// As an index, it is out of bounds of every axis.
 inline constexpr std::int64_t kNoPosition = std::numeric_limits<std::int64_t>::min();
 
 /// Reads an index that need not be aligned, on the host. An unsigned value above 2**63 is negative.

@@ -167,7 +167,7 @@ GPUKERN_HOST_DEVICE inline A combine_extremes(bool largest, A a, A b) {
   }
 }
 
-/// Combines two values, the earlier one first, by step_of() the reduction.
+/// Combines two values, the earlier one first. GPUKERN_REDUCE_MEAN adds, see step_of().
 template <class A>
 GPUKERN_HOST_DEVICE inline A combine(gpukern_reduce reduce, A a, A b) {
   if constexpr (kIsComplex<A>) {

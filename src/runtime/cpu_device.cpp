@@ -16,7 +16,7 @@
 namespace gpukern {
 namespace {
 
-// A cache line, and the largest vector.
+// Bytes of a cache line and of the largest vector.
 constexpr std::align_val_t kAlignment{64};
 
 class CpuDevice final : public Device {

@@ -289,7 +289,7 @@ bool run_parallel(std::int64_t count, std::int64_t grain, const RangeWork& work)
     return passed;
   }
   // Half a grain or more, so that a late thread leaves a part of its grain to others; in whole
-  // cache lines where there are that many positions.
+  // cache lines where there are that many positions, of a byte or more each.
   constexpr std::int64_t kChunksPerGrain = 2;
   std::int64_t chunk = std::max(grain / kChunksPerGrain, count / (threads * kChunksPerThread)) + 1;
   if (chunk >= kCacheLine) chunk = (chunk + kCacheLine - 1) / kCacheLine * kCacheLine;

@@ -116,8 +116,9 @@ def elementwise(function=None, *, inputs=None, dtype=None, name=None, preamble="
 
     ``+ - * / sqrt``, comparisons, conversions between floats and all operations on integers give
     the same bits as NumPy; transcendental functions may differ in the last bits, on GPUs and
-    between CPUs. Complex numbers support ``+ - * /``, ``abs``, ``conj``, ``real``, ``imag``,
-    ``exp``, ``log``, ``sqrt``, ``sin``, ``cos``, ``tanh``, ``==`` and ``!=``.
+    between CPUs. Complex numbers support ``+ - * /``, ``==``, ``!=``, ``abs``, ``square``,
+    ``reciprocal``, ``conj``, ``real``, ``imag``, ``isnan``, ``isinf``, ``isfinite``, ``where``,
+    ``exp``, ``log``, ``sqrt``, ``sin``, ``cos`` and ``tanh``.
 
     Equal expressions with equal options share their kernels.
 
