@@ -113,6 +113,32 @@ TEST_P(ScatterDuplicatesTest, PutsOfManyUpdates) {
   }
 }
 
+/// On a GPU, each key of that table writes its value; of long rows, only if keys are not more than
+/// updates.
+TEST_P(ScatterDuplicatesTest, PutsOfAnyLayout) {
+  constexpr std::int64_t kUpdates = 30000;
+  const auto check = [&](gpukern_dtype dtype, Layout layout, std::int64_t size,
+                         std::int64_t columns) {
+    SCOPED_TRACE(std::to_string(size) + " rows of " + std::to_string(columns));
+    Array target(placement(), dtype, {size, columns}, layout);
+    Array index(placement(), kInt64.dtype, {kUpdates});
+    Array values(placement(), dtype, {kUpdates, columns}, layout);
+    fill_numbers(target, random_, true);
+    fill_numbers(values, random_, true);
+    fill_indices(index, random_, size, size / 2);
+    expect_scatter({false, target, index, values, 0, scatter_options(GPUKERN_INDEX_FILL)},
+                   placement());
+  };
+  for (const gpukern_dtype dtype :
+       {gpukern_dtype{GPUKERN_UINT, 8, 1}, kFloat32, gpukern_dtype{GPUKERN_COMPLEX, 128, 1}})
+    for (const Layout layout : {Layout::Contiguous, Layout::Strided, Layout::Unaligned})
+      for (const std::int64_t size : {std::int64_t{7001}, 2 * kUpdates, 14 * kUpdates})
+        check(dtype, layout, size, 1);
+  for (const std::int64_t columns : {2, 3, 20})
+    for (const std::int64_t size : {std::int64_t{7001}, kUpdates, 3 * kUpdates})
+      check(kFloat32, Layout::Strided, size, columns);
+}
+
 /// GPUs combine them by atomic operations: to few elements in shared memory first.
 TEST_P(ScatterDuplicatesTest, IntegersOfManyUpdates) {
   constexpr gpukern_dtype kInt32Values{GPUKERN_INT, 32, 1};

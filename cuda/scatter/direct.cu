@@ -25,7 +25,16 @@ struct DirectUpdates {
   ThreadGroups threads;
 };
 
-/// kUpdates updates of a group of threads.
+/// Keys, each with the value of its last update, and the groups of threads that work on them.
+struct LastOfKeys {
+  const std::uint32_t* last;  ///< see scatter_find_last()
+  UpdateValues values;
+  TargetElements elements;
+  std::int64_t count;
+  ThreadGroups threads;
+};
+
+/// kUpdates updates of a group of threads, or the last ones of as many keys.
 template <int kUpdates>
 struct GroupUpdates {
   const std::byte* value[kUpdates];
@@ -46,17 +55,33 @@ struct GroupUpdates {
       row[u] = of.elements.at(key[u]);
     }
   }
+
+  explicit __device__ GroupUpdates(const LastOfKeys& of) {
+    const std::int64_t first = of.threads.in_grid();
+    const std::int64_t groups = std::int64_t{gridDim.x} * (kThreads >> of.threads.bits);
+    const Positions<kUpdates> key(first, groups, of.count - 1);
+    std::int64_t update[kUpdates];
+#pragma unroll
+    for (int u = 0; u < kUpdates; ++u) {
+      const std::uint32_t last = __ldcg(of.last + key.of[u]);
+      is_written[u] = last != 0 && first + u * groups < of.count;
+      update[u] = last != 0 ? last - 1 : 0;
+    }
+    OffsetsAt<1> at[kUpdates];
+    of.values.updates.find(update, at);
+#pragma unroll
+    for (int u = 0; u < kUpdates; ++u) {
+      value[u] = of.values.values + at[u].offset[0];
+      row[u] = of.elements.at(key.of[u]);
+    }
+  }
 };
 
 template <class W, int kUpdates, int kCount>
-__global__ void __launch_bounds__(kThreads)
-    put_direct_kernel(const __grid_constant__ DirectUpdates of,
-                      const __grid_constant__ UpdateColumns<kCount, true> words,
-                      const __grid_constant__ LastUpdates last) {
-  wait_for_previous();
-  const GroupUpdates<kUpdates> updates(of, last);
+__device__ void put_rows(const GroupUpdates<kUpdates>& updates,
+                         const UpdateColumns<kCount, true>& words, const ThreadGroups& threads) {
   if (kUpdates == 1 && !updates.is_written[0]) return;
-  words.visit(of.threads, [&](const ThreadColumns<kCount, true>& own) {
+  words.visit(threads, [&](const ThreadColumns<kCount, true>& own) {
     // Stores might change what later loads read, so the compiler would not overlap these.
     W word[kUpdates][kCount];
 #pragma unroll
@@ -66,6 +91,23 @@ __global__ void __launch_bounds__(kThreads)
     for (int u = 0; u < kUpdates; ++u)
       if (updates.is_written[u]) own.store_words(updates.row[u], word[u]);
   });
+}
+
+template <class W, int kUpdates, int kCount>
+__global__ void __launch_bounds__(kThreads)
+    put_direct_kernel(const __grid_constant__ DirectUpdates of,
+                      const __grid_constant__ UpdateColumns<kCount, true> words,
+                      const __grid_constant__ LastUpdates last) {
+  wait_for_previous();
+  put_rows<W>(GroupUpdates<kUpdates>(of, last), words, of.threads);
+}
+
+template <class W, int kUpdates, int kCount>
+__global__ void __launch_bounds__(kThreads)
+    put_last_kernel(const __grid_constant__ LastOfKeys of,
+                    const __grid_constant__ UpdateColumns<kCount, true> words) {
+  wait_for_previous();
+  put_rows<W>(GroupUpdates<kUpdates>(of), words, of.threads);
 }
 
 template <class T, int kUpdates, int kCount, bool kAny>
@@ -116,22 +158,30 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-/// Launches a kernel whose groups of threads have kUpdates updates each.
-template <int kUpdates, int kCount, bool kAny, class Kernel, class... Arguments>
-void launch_direct(const ScatterCall& call, const Kernel& kernel,
+/// Launches a kernel whose groups of threads have kUpdates updates or keys each.
+template <int kUpdates, class Source, int kCount, bool kAny, class Kernel, class... Arguments>
+void launch_groups(const Kernel& kernel, cudaStream_t stream, Source of,
                    UpdateColumns<kCount, kAny> columns, bool programmatic,
                    const Arguments&... arguments) {
   // Of few updates, a whole block works on each.
-  const ThreadGroups threads = groups_of(ceil_divide(columns.count, kCount), 1,
-                                         call.count <= kScatterFewRows ? kThreads : 32);
-  const std::int64_t resident = resident_grid() * kThreads / threads.lanes();
+  of.threads =
+      groups_of(ceil_divide(columns.count, kCount), 1, of.count <= kScatterFewRows ? kThreads : 32);
+  const std::int64_t resident = resident_grid() * kThreads / of.threads.lanes();
   const std::int64_t groups =
-      std::max(ceil_divide(call.count, kUpdates), std::min(call.count, resident));
-  const Grid grid = divide_columns(
-      columns, threads, {.blocks = threads.blocks(groups), .programmatic_launch = programmatic});
-  const DirectUpdates updates{key_of(call.args), update_values(call.args),
-                              target_elements(call.args), call.count, threads};
-  launch(kernel, grid, call.stream, updates, columns, arguments...);
+      std::max(ceil_divide(of.count, kUpdates), std::min(of.count, resident));
+  const Grid grid =
+      divide_columns(columns, of.threads,
+                     {.blocks = of.threads.blocks(groups), .programmatic_launch = programmatic});
+  launch(kernel, grid, stream, of, columns, arguments...);
+}
+
+template <int kUpdates, int kCount, bool kAny, class Kernel, class... Arguments>
+void launch_direct(const ScatterCall& call, const Kernel& kernel,
+                   const UpdateColumns<kCount, kAny>& columns, bool programmatic,
+                   const Arguments&... arguments) {
+  const DirectUpdates updates{
+      key_of(call.args), update_values(call.args), target_elements(call.args), call.count, {}};
+  launch_groups<kUpdates>(kernel, call.stream, updates, columns, programmatic, arguments...);
 }
 
 }  // namespace
@@ -145,6 +195,23 @@ void scatter_put_direct(const ScatterCall& call, const LastUpdates& last) {
     else
       launch_direct<1>(call, put_direct_kernel<W, 1, kWordsInFlight>,
                        update_columns<kWordsInFlight, true>(words.columns, true), true, last);
+  });
+}
+
+void scatter_put_last(const ScatterCall& call, const std::uint32_t* last) {
+  const ScatterWords words = scatter_words(call.args);
+  const std::int64_t keys = call.args.keys.count();
+  const bool is_narrow = words.columns.count() <= kNarrow;
+  // Groups of threads would look for updates of most keys in vain.
+  if (!is_narrow && keys > call.count) return scatter_put_direct(call, {.table = last});
+  const LastOfKeys of{last, update_values(call.args), target_elements(call.args), keys, {}};
+  visit_word(words.bytes, [&]<class W>(W) {
+    if (is_narrow)
+      launch_groups<kUpdatesInFlight>(put_last_kernel<W, kUpdatesInFlight, 1>, call.stream, of,
+                                      update_columns<1, true>(words.columns, true), true);
+    else
+      launch_groups<1>(put_last_kernel<W, 1, kWordsInFlight>, call.stream, of,
+                       update_columns<kWordsInFlight, true>(words.columns, true), true);
   });
 }
 

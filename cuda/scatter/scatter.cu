@@ -189,7 +189,7 @@ void scatter_by_table(Device& device, const ScatterCall& call) {
   const Buffer memory(device, call.args.keys.count() * kTableEntry, call.stream);
   auto* const last = static_cast<std::uint32_t*>(memory.data());
   scatter_find_last(call, last);
-  scatter_put_direct(call, {.table = last});
+  scatter_put_last(call, last);
 }
 
 enum class Way {
@@ -278,11 +278,6 @@ Choice choose_way(const ScatterCall& call) {
   const bool is_long = reduces && call.count >= kLeastUpdates && call.count <= kMostShort &&
                        call.count * call.columns > kMostValues && has_hashed(args);
   const bool is_few = !is_long && has_few(call);
-  // Of puts, a table by key takes less time than a hash table, and of long rows a sort.
-  constexpr std::int64_t kMostColumns = 64;
-  const bool is_short = reduces && call.columns <= kMostColumns;
-  const std::int64_t hashed = is_short ? kScatterHashed : kScatterHashed / 2;
-  const bool is_small = is_few || (call.count <= hashed && has_hashed(args) && !sorts_tiles(call));
   if (is_across(call)) return {Way::Sorted};  // 2 to 9 times as fast for unique indices, too
   if (args.unique || call.count == 1) return {Way::Direct};
   const auto lines = call.count > kScatterFewRows ? update_lines(call) : std::nullopt;
@@ -295,14 +290,19 @@ Choice choose_way(const ScatterCall& call) {
   if (has_table(call)) {
     if (has_shared_rows(args)) return {Way::Rows};
     const bool is_sorted = args.sorted && args.row_bytes() > kWordBytes;
-    if (!is_small && !is_sorted && stays_cached(kTableEntry * args.n * args.key_step))
+    if (!is_few && !is_sorted && stays_cached(kTableEntry * args.n * args.key_step))
       return {Way::Table};
   }
   if (!is_few && args.sorted) return {Way::Sorted};  // without a sort: as fast as atomic operations
   if (is_atomic) return {Way::Atomic};
   if (is_few) return {Way::Few};
   if (has_tiled(call)) return {Way::Tiled};
-  return {is_small ? Way::Hashed : Way::Sorted};
+  // More puts than half as many, and long rows, are faster by a sort.
+  constexpr std::int64_t kMostColumns = 64;
+  const bool is_short = reduces && call.columns <= kMostColumns;
+  const std::int64_t hashed = is_short ? kScatterHashed : kScatterHashed / 2;
+  const bool is_hashed = call.count <= hashed && has_hashed(args) && !sorts_tiles(call);
+  return {is_hashed ? Way::Hashed : Way::Sorted};
 }
 
 }  // namespace

@@ -305,6 +305,8 @@ struct LastUpdates {
 void scatter_put_direct(const ScatterCall& call, const LastUpdates& last);
 /// Fills in a table by key: one more than the number of the key's last update, 0 without any.
 void scatter_find_last(const ScatterCall& call, std::uint32_t* last);
+/// Writes the value of the last update of each key in such a table.
+void scatter_put_last(const ScatterCall& call, const std::uint32_t* last);
 /// Short values along rows whose tables of the last updates fit in shared memory.
 bool has_shared_rows(const ScatterArgs& args);
 void scatter_put_shared(const ScatterCall& call);
