@@ -347,3 +347,12 @@ def test_types_of_reductions_of_bags(extension, name, rng):
     assert np.array_equal(out, gpukern.gather_reduce(table, index, offsets))
     getattr(extension, f"segments_{n}")(table, np.array([0, 2, 8, 99], "i"), out)
     assert np.array_equal(out, [table[:2].max(0), table[2:8].max(0), table[8:].max(0)])
+
+
+def test_a_dimension_of_one_element_may_have_any_stride(extension):
+    rows = np.array([(0, [1, 2, 3, 4])], [("a", "u1"), ("b", "f4", 4)])["b"][:, ::2]
+    assert rows.strides == (17, 8)
+    out = np.zeros((1, 2), "f4")
+    n = list(SAXPY_TYPES).index("float")
+    getattr(extension, f"bags_{n}")(rows, np.array([0, 0]), np.array([0, 2]), out)
+    assert np.array_equal(out, [[2, 6]])

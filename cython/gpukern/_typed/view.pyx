@@ -61,7 +61,9 @@ cdef int set_elements(View *view) except -1 nogil:
     cdef Py_ssize_t itemsize = itemsize_of(view)
     cdef int d
     for d in range(view.tensor.ndim):
-        if view.strides[d] % itemsize != 0:
+        if view.shape[d] <= 1:
+            view.strides[d] = 0
+        elif view.strides[d] % itemsize != 0:
             with gil:
                 raise GpukernValueError(f"strides must be multiples of the item size {itemsize}, "
                                         f"got {view.strides[d]}")
