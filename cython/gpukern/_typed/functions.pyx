@@ -2,62 +2,77 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # cython: language_level=3, freethreading_compatible=True
-"""The functions of gpukern.typed for Python. Like the fused functions for Cython, they describe
-their arguments and make a call of view.pyx, but the dtypes are those of the arrays."""
+"""The functions of gpukern.typed for Python: calls of the functions of gpukern, with buffers of the
+dimensions and modes by the numbers that the functions for Cython take."""
 
 cimport numpy as cnp
 from cpython.buffer cimport PyObject_CheckBuffer
 
-from gpukern._capi cimport GPUKERN_FLOAT, GPUKERN_INT, GPUKERN_UINT, gpukern_dtype
-from gpukern._interop.dtype cimport describe_dtype, require_plain
-from gpukern._interop.scalar cimport store_scalar
 from gpukern._runtime.runtime cimport as_int
-from gpukern._typed.view cimport (
-    View, axpby_views, bincount_views, count_view, dtype_of, fma_views, gather_views,
-    put_along_axis_views, reduce_views, saxpy_views, scatter_views, select_views, set_view,
-    take_along_axis_views,
-)
 
 import numpy as np
 
-from gpukern.errors import GpukernTypeError, GpukernValueError
+from gpukern._interop.numpy_subclasses import is_masked
+from gpukern._ops.axpby import axpby
+from gpukern._ops.fma import fma
+from gpukern._ops.indexing.gather import gather
+from gpukern._ops.indexing.put_along_axis import put_along_axis
+from gpukern._ops.indexing.scatter import bincount, scatter
+from gpukern._ops.indexing.take_along_axis import take_along_axis
+from gpukern._ops.reduction.gather_reduce import gather_reduce
+from gpukern._ops.reduction.segment_reduce import segment_reduce
+from gpukern._ops.saxpy import saxpy
+from gpukern._ops.selection.compress import compress
+from gpukern._ops.selection.count_nonzero import count_nonzero as count
+from gpukern._ops.selection.nonzero import nonzero
+from gpukern.errors import GpukernIndexError, GpukernTypeError, GpukernValueError
 
 cnp.import_array()
 
+# By their numbers in the C header.
+cdef dict MODES = {0: "raise", 1: "wrap", 2: "clip", 3: "fill"}
+cdef dict MODES_OF_BINCOUNT = {0: "raise", 3: "fill"}
+cdef dict MODES_OF_SEGMENTS = {0: "raise", 2: "clip"}
+cdef dict REDUCTIONS = {0: None, 1: "add", 2: "multiply", 3: "min", 4: "max", 5: "mean"}
+cdef dict REDUCTIONS_OF_BAGS = {1: "sum", 3: "min", 4: "max", 5: "mean"}
 
-cdef object read(View *view, object buffer, int ndim, str name, bint integers=False):
-    """Describes a buffer of `ndim` dimensions; the result holds its memory."""
+
+cdef cnp.ndarray buffer_of(object buffer, int ndim, str what, bint integers=False):
+    """A buffer of `ndim` dimensions as an array."""
     cdef cnp.ndarray array
-    cdef gpukern_dtype dtype
     if type(buffer) is cnp.ndarray:
         array = buffer
-    elif PyObject_CheckBuffer(buffer):
-        array = np.asarray(memoryview(buffer))
+    elif not PyObject_CheckBuffer(buffer):
+        raise GpukernTypeError(f"{what} must export a buffer, got {type(buffer).__name__}")
+    elif is_masked(buffer):
+        raise GpukernTypeError(f"{what} must not be a masked array")
     else:
-        raise GpukernTypeError(f"{name} must export a buffer, got {type(buffer).__name__}")
+        array = buffer if isinstance(buffer, np.ndarray) else np.asarray(memoryview(buffer))
     if cnp.PyArray_NDIM(array) != ndim:
-        raise GpukernValueError(f"{name} must be {ndim}-D, got {array.ndim}-D")
-    require_plain(array.dtype, name)
-    describe_dtype(array.dtype, &dtype)
-    if dtype.lanes == 0:
-        raise GpukernTypeError(
-            f"{name} must have items of 1 to 65535 bytes, got dtype {array.dtype}")
-    if integers and dtype.code != GPUKERN_INT and dtype.code != GPUKERN_UINT:
-        raise GpukernTypeError(f"{name} must be of an integer dtype, got {array.dtype}")
-    set_view(view, dtype, cnp.PyArray_DATA(array), ndim, <Py_ssize_t *>cnp.PyArray_DIMS(array),
-             <Py_ssize_t *>cnp.PyArray_STRIDES(array))
+        raise GpukernValueError(f"{what} must be {ndim}-D, got {cnp.PyArray_NDIM(array)}-D")
+    if integers and (not cnp.PyArray_ISINTEGER(array) or cnp.PyArray_ISBYTESWAPPED(array)):
+        raise GpukernTypeError(f"{what} must be of an integer dtype, got {array.dtype}")
     return array
 
 
-cdef object write(View *view, object buffer, int ndim, str name):
-    """Describes a buffer to write to."""
-    array = read(view, buffer, ndim, name)
+cdef cnp.ndarray positions_of(object buffer, str what):
+    """A buffer of int64 to write to."""
+    array = buffer_of(buffer, 1, what)
+    if array.dtype != np.int64:
+        raise GpukernTypeError(f"{what} must be of dtype int64, got {array.dtype}")
     if not cnp.PyArray_ISWRITEABLE(array):
-        raise GpukernValueError(f"{name} is read-only")
+        raise GpukernValueError(f"{what} is read-only")
     return array
 
 
-# A function assigns the arrays to its parameters, which keeps them until it returns.
+cdef object named(object number, dict names, str what):
+    """What a number of the C header names."""
+    number = as_int(number, what)
+    if number not in names:
+        numbers = ", ".join([f"{key} ({name})" for key, name in names.items()])
+        expected = " or ".join(numbers.rsplit(", ", 1))
+        raise GpukernValueError(f"{what} must be {expected}, got {number}")
+    return names[number]
 
 
 def gather_into(source, index, out, mode=0):
@@ -66,39 +81,34 @@ def gather_into(source, index, out, mode=0):
     Arrays of one dimension and one dtype, by an index of an integer dtype. `mode`: 0 raise, 1 wrap,
     2 clip, 3 fill with zeros, as in :func:`gpukern.gather`.
     """
-    return gather(source, (index,), out, 1, 1, mode)
+    gather_by(source, (index,), out, 1, 1, mode)
 
 
 def gather_rows_into(source, index, out, mode=0):
     """Writes ``out[i, :] = source[index[i], :]``; see :func:`gather_into`."""
-    return gather(source, (index,), out, 2, 2, mode)
+    gather_by(source, (index,), out, 2, 2, mode)
 
 
 def gather_pairs_into(source, i, j, out, mode=0):
     """Writes ``out[n] = source[i[n], j[n]]``; see :func:`gather_into`."""
-    return gather(source, (i, j), out, 2, 1, mode)
+    gather_by(source, (i, j), out, 2, 1, mode)
 
 
 def gather_triples_into(source, i, j, k, out, mode=0):
     """Writes ``out[n] = source[i[n], j[n], k[n]]``; see :func:`gather_into`."""
-    return gather(source, (i, j, k), out, 3, 1, mode)
+    gather_by(source, (i, j, k), out, 3, 1, mode)
 
 
-cdef object gather(object source, tuple index, object out, int ndim, int out_ndim, object mode):
-    cdef View source_view, out_view
-    cdef View index_views[3]
-    cdef int count = len(index), mode_number = as_int(mode, "gather: mode")
-    source = read(&source_view, source, ndim, "gather: source")
-    index = read_indices(index_views, index, "gather: index")
-    out = write(&out_view, out, out_ndim, "gather: out")
-    with nogil:
-        gather_views(&source_view, index_views, count, &out_view, mode_number)
+cdef object gather_by(object source, tuple index, object out, int ndim, int out_ndim, object mode):
+    mode = named(mode, MODES, "gather: mode")
+    gather(buffer_of(source, ndim, "gather: source"), indices_of(index, "gather: index"), mode=mode,
+           out=buffer_of(out, out_ndim, "gather: out"))
 
 
-cdef tuple read_indices(View *views, tuple index, str name):
+cdef object indices_of(tuple index, str what):
     if len(index) == 1:
-        return (read(views, index[0], 1, name, integers=True),)
-    return tuple([read(&views[d], each, 1, name, integers=True) for d, each in enumerate(index)])
+        return buffer_of(index[0], 1, what, integers=True)
+    return tuple([buffer_of(each, 1, what, integers=True) for each in index])
 
 
 def scatter_into(target, index, values, mode=0, reduce=0):
@@ -107,37 +117,32 @@ def scatter_into(target, index, values, mode=0, reduce=0):
     Types and `mode` as in :func:`gather_into`; 3 skips values with an index out of bounds.
     `reduce`: 0 none, 1 add, 2 multiply, 3 min, 4 max, 5 mean, as in :func:`gpukern.scatter`.
     """
-    return scatter(target, (index,), values, 1, 1, mode, reduce)
+    scatter_by(target, (index,), values, 1, 1, mode, reduce)
 
 
 def scatter_rows_into(target, index, values, mode=0, reduce=0):
     """Writes ``target[index[i], :] = values[i, :]``, or combines the two; see
     :func:`scatter_into`."""
-    return scatter(target, (index,), values, 2, 2, mode, reduce)
+    scatter_by(target, (index,), values, 2, 2, mode, reduce)
 
 
 def scatter_pairs_into(target, i, j, values, mode=0, reduce=0):
     """Writes ``target[i[n], j[n]] = values[n]``, or combines the two; see :func:`scatter_into`."""
-    return scatter(target, (i, j), values, 2, 1, mode, reduce)
+    scatter_by(target, (i, j), values, 2, 1, mode, reduce)
 
 
 def scatter_triples_into(target, i, j, k, values, mode=0, reduce=0):
     """Writes ``target[i[n], j[n], k[n]] = values[n]``, or combines the two; see
     :func:`scatter_into`."""
-    return scatter(target, (i, j, k), values, 3, 1, mode, reduce)
+    scatter_by(target, (i, j, k), values, 3, 1, mode, reduce)
 
 
-cdef object scatter(object target, tuple index, object values, int ndim, int values_ndim,
-                    object mode, object reduce):
-    cdef View target_view, values_view
-    cdef View index_views[3]
-    cdef int count = len(index), mode_number = as_int(mode, "scatter: mode")
-    cdef int reduce_number = as_int(reduce, "scatter: reduce")
-    target = write(&target_view, target, ndim, "scatter: target")
-    index = read_indices(index_views, index, "scatter: index")
-    values = read(&values_view, values, values_ndim, "scatter: values")
-    with nogil:
-        scatter_views(&target_view, index_views, count, &values_view, mode_number, reduce_number)
+cdef object scatter_by(object target, tuple index, object values, int ndim, int values_ndim,
+                       object mode, object reduce):
+    scatter(buffer_of(target, ndim, "scatter: target"), indices_of(index, "scatter: index"),
+            buffer_of(values, values_ndim, "scatter: values"),
+            mode=named(mode, MODES, "scatter: mode"),
+            reduce=named(reduce, REDUCTIONS, "scatter: reduce"))
 
 
 def take_along_axis_into(source, index, axis, out, mode=0):
@@ -147,14 +152,11 @@ def take_along_axis_into(source, index, axis, out, mode=0):
     Types and `mode` as in :func:`gather_into`, with two dimensions; see
     :func:`gpukern.take_along_axis`.
     """
-    cdef View source_view, index_view, out_view
-    cdef int axis_number = as_int(axis, "take_along_axis: axis")
-    cdef int mode_number = as_int(mode, "take_along_axis: mode")
-    source = read(&source_view, source, 2, "take_along_axis: source")
-    index = read(&index_view, index, 2, "take_along_axis: index", integers=True)
-    out = write(&out_view, out, 2, "take_along_axis: out")
-    with nogil:
-        take_along_axis_views(&source_view, &index_view, axis_number, &out_view, mode_number)
+    take_along_axis(buffer_of(source, 2, "take_along_axis: source"),
+                    buffer_of(index, 2, "take_along_axis: index", integers=True),
+                    as_int(axis, "take_along_axis: axis"),
+                    mode=named(mode, MODES, "take_along_axis: mode"),
+                    out=buffer_of(out, 2, "take_along_axis: out"))
 
 
 def put_along_axis_into(target, index, values, axis, mode=0, reduce=0):
@@ -164,16 +166,12 @@ def put_along_axis_into(target, index, values, axis, mode=0, reduce=0):
     Types, `mode` and `reduce` as in :func:`scatter_into`, with two dimensions; see
     :func:`gpukern.put_along_axis`.
     """
-    cdef View target_view, index_view, values_view
-    cdef int axis_number = as_int(axis, "put_along_axis: axis")
-    cdef int mode_number = as_int(mode, "put_along_axis: mode")
-    cdef int reduce_number = as_int(reduce, "put_along_axis: reduce")
-    target = write(&target_view, target, 2, "put_along_axis: target")
-    index = read(&index_view, index, 2, "put_along_axis: index", integers=True)
-    values = read(&values_view, values, 2, "put_along_axis: values")
-    with nogil:
-        put_along_axis_views(&target_view, &index_view, &values_view, axis_number, mode_number,
-                             reduce_number)
+    put_along_axis(buffer_of(target, 2, "put_along_axis: target"),
+                   buffer_of(index, 2, "put_along_axis: index", integers=True),
+                   buffer_of(values, 2, "put_along_axis: values"),
+                   as_int(axis, "put_along_axis: axis"),
+                   mode=named(mode, MODES, "put_along_axis: mode"),
+                   reduce=named(reduce, REDUCTIONS, "put_along_axis: reduce"))
 
 
 def bincount_into(index, out, mode=0):
@@ -182,14 +180,9 @@ def bincount_into(index, out, mode=0):
     An index of an integer dtype, and int64 counts, of one dimension. `mode`: 0 raise, or 3 fill,
     which does not count numbers outside ``[0, len(out))``; see :func:`gpukern.bincount`.
     """
-    cdef View index_view, out_view
-    cdef int mode_number = as_int(mode, "bincount: mode")
-    index = read(&index_view, index, 1, "bincount: index", integers=True)
-    out = write(&out_view, out, 1, "bincount: out")
-    if out_view.tensor.dtype.code != GPUKERN_INT or out_view.tensor.dtype.bits != 64:
-        raise GpukernTypeError(f"bincount: out must be of dtype int64, got {out.dtype}")
-    with nogil:
-        bincount_views(&index_view, &out_view, mode_number)
+    index = buffer_of(index, 1, "bincount: index", integers=True)
+    out = positions_of(out, "bincount: out")
+    out[...] = bincount(index, size=len(out), mode=named(mode, MODES_OF_BINCOUNT, "bincount: mode"))
 
 
 def gather_reduce_rows_into(source, index, offsets, out, mode=0, reduce=1):
@@ -199,40 +192,28 @@ def gather_reduce_rows_into(source, index, offsets, out, mode=0, reduce=1):
     :func:`gather_into`; 3 leaves out items with an index out of bounds. `reduce`: 1 sum, 3 min,
     4 max, 5 mean, as in :func:`gpukern.gather_reduce`.
     """
-    cdef View source_view, index_view, offsets_view, out_view
-    cdef int mode_number = as_int(mode, "gather_reduce: mode")
-    cdef int reduce_number = as_int(reduce, "gather_reduce: reduce")
-    source = read(&source_view, source, 2, "gather_reduce: source")
-    index = read(&index_view, index, 1, "gather_reduce: index", integers=True)
-    offsets = read(&offsets_view, offsets, 1, "gather_reduce: offsets", integers=True)
-    out = write(&out_view, out, 2, "gather_reduce: out")
-    with nogil:
-        reduce_views(&source_view, &index_view, &offsets_view, &out_view, mode_number,
-                     reduce_number)
+    gather_reduce(buffer_of(source, 2, "gather_reduce: source"),
+                  buffer_of(index, 1, "gather_reduce: index", integers=True),
+                  buffer_of(offsets, 1, "gather_reduce: offsets", integers=True),
+                  mode=named(mode, MODES, "gather_reduce: mode"),
+                  reduce=named(reduce, REDUCTIONS_OF_BAGS, "gather_reduce: reduce"),
+                  out=buffer_of(out, 2, "gather_reduce: out"))
 
 
 def segment_reduce_rows_into(x, offsets, out, mode=0, reduce=1):
     """Writes to ``out[s, :]`` the reduction of ``x[offsets[s]:offsets[s + 1], :]``; see
     :func:`gather_reduce_rows_into`. `mode`: 0 raise or 2 clip."""
-    cdef View x_view, offsets_view, out_view
-    cdef int mode_number = as_int(mode, "segment_reduce: mode")
-    cdef int reduce_number = as_int(reduce, "segment_reduce: reduce")
-    x = read(&x_view, x, 2, "segment_reduce: x")
-    offsets = read(&offsets_view, offsets, 1, "segment_reduce: offsets", integers=True)
-    out = write(&out_view, out, 2, "segment_reduce: out")
-    with nogil:
-        reduce_views(&x_view, NULL, &offsets_view, &out_view, mode_number, reduce_number)
+    segment_reduce(buffer_of(x, 2, "segment_reduce: x"),
+                   buffer_of(offsets, 1, "segment_reduce: offsets", integers=True),
+                   mode=named(mode, MODES_OF_SEGMENTS, "segment_reduce: mode"),
+                   reduce=named(reduce, REDUCTIONS_OF_BAGS, "segment_reduce: reduce"),
+                   out=buffer_of(out, 2, "segment_reduce: out"))
 
 
 def count_nonzero(mask):
     """Returns the number of nonzero elements of a mask of one dimension; see
     :func:`gpukern.count_nonzero`."""
-    cdef View mask_view
-    cdef Py_ssize_t count
-    mask = read(&mask_view, mask, 1, "count_nonzero: mask")
-    with nogil:
-        count = count_view(&mask_view)
-    return count
+    return count(buffer_of(mask, 1, "count_nonzero: mask"))
 
 
 def nonzero_into(mask, out):
@@ -242,13 +223,11 @@ def nonzero_into(mask, out):
     Returns the number of all of them, which may be more than the array holds; see
     :func:`gpukern.nonzero`.
     """
-    cdef View mask_view, out_view
-    cdef Py_ssize_t count
-    mask = read(&mask_view, mask, 1, "nonzero: mask")
-    out = write(&out_view, out, 1, "nonzero: out")
-    with nogil:
-        count = select_views(&mask_view, NULL, &out_view)
-    return count
+    mask = buffer_of(mask, 1, "nonzero: mask")
+    out = positions_of(out, "nonzero: out")
+    number = count(mask)  # before the mask changes, which may overlap `out`
+    out[...] = nonzero(mask, size=len(out))[0]
+    return number
 
 
 def compress_into(mask, x, out):
@@ -258,14 +237,14 @@ def compress_into(mask, x, out):
     may be more than `out` holds. IndexError for a mask that is not zero beyond x; see
     :func:`gpukern.compress`.
     """
-    cdef View mask_view, x_view, out_view
-    cdef Py_ssize_t count
-    mask = read(&mask_view, mask, 1, "compress: mask")
-    x = read(&x_view, x, 1, "compress: x")
-    out = write(&out_view, out, 1, "compress: out")
-    with nogil:
-        count = select_views(&mask_view, &x_view, &out_view)
-    return count
+    mask = buffer_of(mask, 1, "compress: mask")
+    x = buffer_of(x, 1, "compress: x")
+    out = buffer_of(out, 1, "compress: out")
+    if len(mask) > len(x) and count(mask[len(x):]) > 0:
+        raise GpukernIndexError(f"compress: mask must be zero beyond the {len(x)} items of x")
+    number = count(mask)
+    compress(mask, x, size=len(out), out=out)
+    return number
 
 
 def saxpy_into(a, x, y, out):
@@ -273,14 +252,8 @@ def saxpy_into(a, x, y, out):
 
     Arrays of one dimension and of a dtype of :func:`gpukern.saxpy`.
     """
-    cdef View x_view, y_view, out_view
-    cdef double complex scalar = 0  # of the size of the largest element
-    x = read(&x_view, x, 1, "saxpy: x")
-    y = read(&y_view, y, 1, "saxpy: y")
-    out = write(&out_view, out, 1, "saxpy: out")
-    store_scalar(a, "saxpy: a", x_view.tensor.dtype, &scalar)
-    with nogil:
-        saxpy_views(&scalar, &x_view, &y_view, &out_view)
+    saxpy(a, buffer_of(x, 1, "saxpy: x"), buffer_of(y, 1, "saxpy: y"),
+          out=buffer_of(out, 1, "saxpy: out"))
 
 
 def axpby_into(a, x, b, y, out):
@@ -288,25 +261,8 @@ def axpby_into(a, x, b, y, out):
 
     Arrays of one dimension and of dtypes of :func:`gpukern.axpby`.
     """
-    cdef View a_view, x_view, b_view, y_view, out_view
-    cdef double a_value, b_value  # of the size of the larger number
-    cdef gpukern_dtype dtype
-    x = read(&x_view, x, 1, "axpby: x")
-    y = read(&y_view, y, 1, "axpby: y")
-    out = write(&out_view, out, 1, "axpby: out")
-    # Of the arithmetic.
-    dtype = dtype_of(GPUKERN_FLOAT, 8 if is_double(&x_view) or is_double(&y_view)
-                     or is_double(&out_view) else 4)
-    store_scalar(a, "axpby: a", dtype, &a_value)
-    store_scalar(b, "axpby: b", dtype, &b_value)
-    set_view(&a_view, dtype, &a_value, 0, NULL, NULL)
-    set_view(&b_view, dtype, &b_value, 0, NULL, NULL)
-    with nogil:
-        axpby_views(&a_view, &x_view, &b_view, &y_view, &out_view)
-
-
-cdef bint is_double(const View *view) noexcept:
-    return view.tensor.dtype.code == GPUKERN_FLOAT and view.tensor.dtype.bits == 64
+    axpby(a, buffer_of(x, 1, "axpby: x"), b, buffer_of(y, 1, "axpby: y"),
+          out=buffer_of(out, 1, "axpby: out"))
 
 
 def fma_into(x, y, z, out):
@@ -314,10 +270,5 @@ def fma_into(x, y, z, out):
 
     Arrays of one dimension and of dtypes of :func:`gpukern.fma`.
     """
-    cdef View x_view, y_view, z_view, out_view
-    x = read(&x_view, x, 1, "fma: x")
-    y = read(&y_view, y, 1, "fma: y")
-    z = read(&z_view, z, 1, "fma: z")
-    out = write(&out_view, out, 1, "fma: out")
-    with nogil:
-        fma_views(&x_view, &y_view, &z_view, &out_view)
+    fma(buffer_of(x, 1, "fma: x"), buffer_of(y, 1, "fma: y"), buffer_of(z, 1, "fma: z"),
+        out=buffer_of(out, 1, "fma: out"))

@@ -44,7 +44,7 @@ cdef void set_view(View *view, gpukern_dtype dtype, const void *data, int ndim,
 
 
 cdef Py_ssize_t itemsize_of(const View *view) noexcept nogil:
-    return view.tensor.dtype.bits // 8 * view.tensor.dtype.lanes
+    return view.tensor.dtype.bits // 8
 
 
 cdef bint is_whole(const View *view) noexcept nogil:
@@ -81,10 +81,7 @@ cdef void set_bytes(View *view) noexcept nogil:
 
 cdef int set_items(View *source, View *out) except -1 nogil:
     """Describes what is moved from one view to the other, as bytes where the strides ask for it."""
-    cdef const gpukern_dtype *a = &source.tensor.dtype
-    cdef const gpukern_dtype *b = &out.tensor.dtype
-    cdef bint same = a.code == b.code and a.bits == b.bits and a.lanes == b.lanes
-    if same and not (is_whole(source) and is_whole(out)):
+    if not (is_whole(source) and is_whole(out)):
         set_bytes(source)
         set_bytes(out)
         return 0
