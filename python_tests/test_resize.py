@@ -108,3 +108,16 @@ def test_a_packed_field_is_not_reshaped_while_another_argument_is_read(call):
     with pytest.raises(ValueError, match=r"was reshaped while the other arguments were read$"):
         call(field, lambda: setattr(field, "shape", (2, 2)))
     assert not records["f"].any()
+
+
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
+@pytest.mark.parametrize("size", [10, 40_000])
+@pytest.mark.parametrize("with_out", [False, True])
+def test_elementwise_reads_the_layout_that_an_array_had(size, with_out):
+    x = np.ones((size, 1))
+    reshaping = During(np.array(1.0), lambda: setattr(x, "shape", (2, size // 2)))
+    out = np.zeros((size, 2))[:, :1] if with_out else None
+    result = gpukern.elementwise("(a + b) * a")(x, reshaping, out=out)
+    assert x.shape == (2, size // 2)
+    assert result.shape == (size, 1)
+    assert (result == 2).all()

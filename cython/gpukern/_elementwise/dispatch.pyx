@@ -285,6 +285,7 @@ cdef class Elementwise:
         cdef Argument *given = &operands.argument[0]
         cdef bint on_host = operands.first == NULL or operands.first.host
         describe_output(call, out, "out", given, temporary=True)
+        operands.all_numpy &= given.type == NULL
         operands.types[len(self.inputs)] = <char>require_type(call, given)
         require_output(self.name, &given.c, &operands.shape)
         if given.host != on_host:
@@ -356,7 +357,8 @@ cdef object call_on_cpu(CallContext *call, Specialization found, tuple arguments
     if call.c.explanation != NULL:
         explain_on_cpu(call, found, operands)
         return None
-    if not operands.all_numpy:
+    # Any code may run while another argument is read, and other threads between blocks.
+    if not operands.all_numpy or operands.shape.count > MANY:
         arguments = host_views(arguments, operands)
         if out is None and operands.first != NULL and not is_ndarray(operands.first):
             out = new_output(call, found, operands)
@@ -382,10 +384,10 @@ cdef tuple host_views(tuple arguments, Operands *operands):
 
 
 cdef object host_view(const Argument *argument):
-    """The memory of a host array as an ndarray, not of a subclass."""
-    if is_ndarray(argument):
-        return np.asarray(<object>argument.owner)
-    dtype = host_dtype(TYPE_NAMES[type_number(&argument.c.dtype)])
+    """The memory of a host array as an ndarray of the layout that was described: the caller's may
+    have been reshaped since."""
+    dtype = dtype_of(argument) if is_ndarray(argument) else host_dtype(
+        TYPE_NAMES[type_number(&argument.c.dtype)])
     return ndarray_at(&argument.c, dtype, not argument.readonly, <object>argument.owner)
 
 
