@@ -51,6 +51,10 @@ extern "C" __global__ void shared(int *out, int n) {
   __syncthreads();
   if (threadIdx.x == 0) out[0] = memory[n - 1];
 }
+struct Padded { signed char a; double b; };
+extern "C" __global__ void add_one(Padded *x, int n) {
+  for (int i = 0; i < n; ++i) x[i].b += 1;
+}
 struct Many { int values[20]; };
 extern "C" __global__ void many(int *out, Many a, Many b, Many c, int d) {
   out[0] = a.values[19] + b.values[0] + c.values[19] + d;
@@ -213,6 +217,20 @@ def test_host_arrays_of_any_layout(saxpy, xy):
     out, ones = np.zeros(3, np.float32), memoryview(np.ones(3, np.float32))
     saxpy.for_size(3)(1, In(np.float32([1, 2, 3])), In(ones), Out(memoryview(out)), 3)
     assert out.tolist() == [2, 3, 4]
+
+
+def test_host_arrays_of_padded_records(program):
+    dtype = np.dtype("i1,f8", align=True)
+    pinned, buffer = gpukern.pinned_empty(3, dtype), np.frombuffer(bytearray(48), dtype)
+    others = np.zeros(3, {"names": ["a", "b", "c"], "formats": ["i1", "i1", "f8"],
+                          "offsets": [0, 4, 8]})  # fmt: skip
+    others["b"] = 7
+    for records in (pinned, buffer, others[["a", "c"]]):
+        first, second = records.dtype.names
+        records[first], records[second] = 5, 2
+        program.kernel("add_one")[1, 1](InOut(records), 3)
+        assert records.tolist() == [(5, 3)] * 3
+    assert (others["b"] == 7).all()
 
 
 def wrong_arguments():

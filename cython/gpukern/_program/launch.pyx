@@ -255,6 +255,9 @@ cdef int describe_host(CallContext *call, const KernelParameter *parameter, Host
         raise GpukernValueError(f"{what(parameter)} is read-only")
     else:
         describe_output(call, given.array, parameter.position, host)
+        if host.target != NULL:  # bring_back() writes by fields
+            fill_from_ndarray(call, host, <cnp.ndarray>host.target)
+            host.target = NULL
     if not host.host or is_device_array(host):
         raise GpukernTypeError(f"{what(parameter)}: {type(given).__name__} is for host arrays; "
                                "pass a device array as it is")
