@@ -240,6 +240,21 @@ def test_pinned_copies_do_not_wait():
 
 
 @pytest.mark.gpu
+def test_copies_to_padded_records_are_enqueued():
+    dtype = np.dtype("i1,f8", align=True)
+    there = gpukern.to_device(np.array([(1, 2.5)] * 4, dtype))
+    returned = gpukern.pinned_empty(4, dtype)
+    gpukern.copyto(returned, there, blocking=False)
+    gpukern.synchronize()
+    assert (returned["f1"] == 2.5).all()
+    fields = np.zeros(4, "i1,f8,i1")[["f0", "f2"]]
+    there = gpukern.to_device(fields)
+    with pytest.raises(ValueError, match=r"^copyto: dst must have no bytes beside its fields "):
+        gpukern.copyto(fields, there, blocking=False)
+    gpukern.copyto(fields, there)
+
+
+@pytest.mark.gpu
 def test_host_arrays_are_kept_until_the_copy_has_run():
     stream = cuda_driver.Stream()
     there = gpukern.empty(COUNT, np.float32, stream=stream)

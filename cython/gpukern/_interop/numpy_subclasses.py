@@ -31,6 +31,10 @@ def is_view_of_fields(array: np.ndarray) -> bool:
     dtype = array.dtype
     if dtype.names is None or array.base is None:
         return False
+    from gpukern._memory.creation import PinnedMemory, PinnedView  # which imports this module
+
+    if isinstance(array.base, (PinnedMemory, PinnedView)):
+        return False
     if isinstance(array.base, np.ndarray) and array.base.dtype == dtype:
         return False
     covered = np.zeros(dtype.itemsize, bool)

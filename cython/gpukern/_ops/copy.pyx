@@ -47,8 +47,8 @@ def copyto(dst, src, *, stream=None, blocking=True):
         written to.
     ValueError
         If the shapes differ, for arrays on two GPUs, and if `dst` is read-only. With
-        ``blocking=False`` also if the host array of a copy to or from a GPU is not C-contiguous,
-        or, while a CUDA graph is captured, not page-locked.
+        ``blocking=False`` also if the host array of a copy to or from a GPU is not C-contiguous or,
+        while a CUDA graph is captured, not page-locked, and if `dst` is a view of fields there.
 
     Notes
     -----
@@ -110,6 +110,9 @@ cdef int require_contiguous(CallContext *call, const Argument *argument) except 
     cdef uint64_t stride = 1
     cdef bint contiguous = not argument.byte_strided
     cdef int d
+    if argument.target != NULL:
+        raise GpukernValueError(f"{what(call, argument)} must have no bytes beside its fields that "
+                                "may be others', with blocking=False")
     if argument.c.strides == NULL:
         return 0
     for d in range(argument.c.ndim - 1, -1, -1):
