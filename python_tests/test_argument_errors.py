@@ -75,6 +75,18 @@ def test_indices_that_no_integer_dtype_holds():
             call(X, [0, 2**70])
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: gpukern.compress([1], np.zeros(1, "c16"), size=2**59),
+        lambda: gpukern.gather(np.zeros((1, 2**20)), np.broadcast_to(0, 2**43)),
+    ],
+)
+def test_results_that_no_memory_has(call):
+    with pytest.raises(gpukern.errors.GpukernMemoryError, match=r"^no memory has 2\*\*63 bytes, "):
+        call()
+
+
 def test_lists_of_numbers_that_only_uint64_holds():
     assert gpukern.gather(X, [2**63, 0], mode="clip").tolist() == [X[-1], X[0]]
     with pytest.raises(IndexError, match=f"index {2**63} is out of bounds"):

@@ -25,7 +25,9 @@ from gpukern._streams.call cimport (
 import numpy as np
 
 from gpukern._interop import numpy_subclasses
-from gpukern.errors import GpukernBufferError, GpukernTypeError, GpukernValueError
+from gpukern.errors import (
+    GpukernBufferError, GpukernMemoryError, GpukernTypeError, GpukernValueError,
+)
 
 cdef extern from "numpy/arrayobject.h":
     PyTypeObject PyArray_Type
@@ -220,9 +222,13 @@ cdef cnp.ndarray new_ndarray(cnp.dtype dtype, int ndim, const int64_t *shape, vo
         raise GpukernValueError(
             f"the result must have at most {GPUKERN_MAX_NDIM} dimensions, got {ndim}")
     Py_INCREF(dtype)
-    return PyArray_NewFromDescr(
-        &PyArray_Type, dtype, ndim, <const cnp.npy_intp *>shape, <const cnp.npy_intp *>strides,
-        data, 0 if data == NULL else cnp.NPY_ARRAY_CARRAY, NULL)
+    try:
+        return PyArray_NewFromDescr(
+            &PyArray_Type, dtype, ndim, <const cnp.npy_intp *>shape, <const cnp.npy_intp *>strides,
+            data, 0 if data == NULL else cnp.NPY_ARRAY_CARRAY, NULL)
+    except ValueError:  # the sizes other than 0 have too large a product
+        raise GpukernMemoryError("no memory has 2**63 bytes, for a result of shape "
+                                 f"{tuple([shape[d] for d in range(ndim)])}") from None
 
 
 cdef object new_ndarray_result(CallContext *call, const Argument *like, object dtype, int ndim,
