@@ -398,6 +398,17 @@ def test_subclasses_of_ndarray():
 # ---- libraries, explain ----
 
 
+def test_a_dtype_of_a_new_class():
+    """Which has no type number of NumPy's."""
+    dtype = np._core._multiarray_umath._get_sfloat_dtype()()
+    values = np.arange(4.0).view(dtype)
+    target = np.zeros(4).view(dtype)
+    assert scatter(target, [2, 0], gpukern.gather(values, [1, 3])) is target
+    assert target.view(float).tolist() == [3, 0, 1, 0]
+    with pytest.raises(TypeError, match=r"^saxpy: x must be of a dtype that saxpy computes with, "):
+        gpukern.saxpy(1.0, values, values)
+
+
 def test_explain():
     target = np.zeros(100_000)
     explanation = explain(scatter, target, np.zeros(1000, int), 1.0, reduce="add")

@@ -52,7 +52,7 @@ cdef bint is_bfloat16(cnp.dtype dtype) except -1:
 cdef int code_of(cnp.dtype dtype) except -1:
     if dtype.type_num >= NPY_USERDEF:
         return GPUKERN_BFLOAT if is_bfloat16(dtype) else GPUKERN_OPAQUE
-    if not is_native(dtype):
+    if dtype.type_num < 0 or not is_native(dtype):  # below 0: of a new class of dtypes
         return GPUKERN_OPAQUE
     if dtype.kind == c"f":
         return GPUKERN_FLOAT
@@ -71,7 +71,7 @@ cdef int describe_dtype(cnp.dtype dtype, gpukern_dtype *described) except -1:
 
     Item sizes of 0 and above 65535 do not fit: the lanes are 0 then.
     """
-    if is_native(dtype) and (dtype.type_num < NUMBERS or dtype.type_num == FLOAT16):
+    if is_native(dtype) and (<unsigned int>dtype.type_num < NUMBERS or dtype.type_num == FLOAT16):
         described[0] = known_dtypes[dtype.type_num]
         return 0
     return find_description(dtype, described)
