@@ -173,10 +173,11 @@ cdef class Specialization:
         return (<DeviceKernel>found).c
 
     cdef object typed(self):
-        if self.known_typed is None:
-            names = tuple([TYPE_NAMES[each & ~BY_VALUE] for each in self.types[:self.count]])
-            self.known_typed = type_resolution.typed(self.function, names)
-        return self.known_typed
+        with cython.critical_section(self):
+            if self.known_typed is None:
+                names = tuple([TYPE_NAMES[each & ~BY_VALUE] for each in self.types[:self.count]])
+                self.known_typed = type_resolution.typed(self.function, names)
+            return self.known_typed
 
     cdef DeviceKernel compiled(self, const LoopPlan *plan):
         cdef Program program
@@ -208,9 +209,10 @@ cdef class Specialization:
         return 0
 
     cdef HostFunction host_function(self):
-        if self.host is None:
-            self.host = HostFunction(self.typed(), self.out_name, self.is_number)
-        return self.host
+        with cython.critical_section(self):
+            if self.host is None:
+                self.host = HostFunction(self.typed(), self.out_name, self.is_number)
+            return self.host
 
 
 cdef Specialization specialization_of(object function, dict known, const char *types,

@@ -28,8 +28,8 @@ cdef extern from "<pthread.h>" nogil:
     int pthread_atfork(void (*prepare)() noexcept, void (*parent)() noexcept,
                        void (*child)() noexcept)
 
-# $GPUKERN_DEVICE, as the C side has read it.
-cdef str device_variable = ""
+# $GPUKERN_DEVICE, as the C side has read it; in a dict, which threads may change without the GIL.
+cdef dict variables = {"GPUKERN_DEVICE": ""}
 cdef DefaultDevice named_device = DEFAULT_NONE
 cdef dict DEFAULT_DEVICES = {"": DEFAULT_NONE, "cpu": DEFAULT_CPU, "cuda": DEFAULT_CUDA}
 
@@ -171,17 +171,18 @@ def reload_environment():
     They are read when gpukern is imported. Call this after a change of ``os.environ`` that gpukern
     is to follow. What it computed from ``OMP_NUM_THREADS`` stays.
     """
-    global device_variable, named_device
+    global named_device
     # With the GIL, as changes of os.environ. Both read the environment of C.
     check(gpukern_reload_environment())
     cdef const char *variable = getenv("GPUKERN_DEVICE")
-    device_variable = "" if variable == NULL else variable.decode("utf-8", "replace")
-    named_device = DEFAULT_DEVICES.get(device_variable, DEFAULT_UNKNOWN)
+    name = "" if variable == NULL else variable.decode("utf-8", "replace")
+    variables["GPUKERN_DEVICE"] = name
+    named_device = DEFAULT_DEVICES.get(name, DEFAULT_UNKNOWN)
 
 
 def default_device_name():
     """Returns $GPUKERN_DEVICE as it was read, "" without it."""
-    return device_variable
+    return variables["GPUKERN_DEVICE"]
 
 
 cdef DefaultDevice default_device() noexcept:
@@ -192,7 +193,7 @@ cdef DefaultDevice default_device() noexcept:
 cdef DefaultDevice checked_default_device() except *:
     """As default_device(), which raises for an unknown device."""
     if named_device == DEFAULT_UNKNOWN:
-        raise GpukernValueError(f"GPUKERN_DEVICE must be cpu or cuda, got {device_variable}")
+        raise GpukernValueError(f"GPUKERN_DEVICE must be cpu or cuda, got {default_device_name()}")
     return named_device
 
 
