@@ -260,7 +260,7 @@ def test_small_calls_in_each_other():
     """As a finalizer or a signal's handler may call while a small call computes."""
     x = np.zeros(3)
     with np.errstate(all="raise"):
-        nested = cpu_executor.quietly(lambda: elementwise("1 / a")(x), ())
+        nested = cpu_executor.quietly("f", lambda: elementwise("1 / a")(x), ())
         assert nested.tolist() == [np.inf] * 3
         assert elementwise("1 / a")(x, out=x).tolist() == [np.inf] * 3
 

@@ -86,6 +86,18 @@ def test_progress_must_be_callable(progress):
         elementwise("a + 1")(np.arange(3.0), progress=progress)
 
 
+@pytest.mark.parametrize("size", [10, 400_000])
+def test_an_overflow_error_of_a_callback_comes_out(size):
+    raised = OverflowError("mine")
+
+    def stop(done, total):
+        raise raised
+
+    with pytest.raises(OverflowError) as caught:
+        elementwise("a + 1")(np.ones(size), progress=stop)
+    assert caught.value is raised
+
+
 def test_an_exception_stops_the_call_and_comes_out(monkeypatch):
     monkeypatch.setattr(cpu_executor, "REPORT_BYTES", 500_000)
     seen = []

@@ -6,6 +6,7 @@ from gpukern._elementwise.loop_plan cimport Broadcast
 
 cdef class HostFunction:
     cdef readonly object typed
+    cdef readonly str name
     cdef readonly object out_type
     cdef readonly object buffers
     cdef readonly object write

@@ -71,8 +71,8 @@ REPORT_BYTES = 1 << 25
 cdef list idle_contexts = []
 
 
-cpdef object quietly(object function, tuple arguments):
-    """Calls a function that computes with ndarrays, without warnings."""
+cpdef object quietly(object name, object function, tuple arguments):
+    """Calls a function that computes with ndarrays, without warnings, for an element-wise one."""
     cdef object context
     try:  # another thread may take the last one
         context = idle_contexts.pop()
@@ -82,6 +82,8 @@ cpdef object quietly(object function, tuple arguments):
     PyContext_Enter(context)
     try:
         return PyObject_CallObject(function, arguments)
+    except OverflowError as error:  # a Python int that does not fit its array's dtype
+        raise GpukernOverflowError(f"{name}: {error}") from None
     finally:
         PyContext_Exit(context)
         idle_contexts.append(context)
@@ -102,6 +104,7 @@ cdef class HostFunction:
                 f"{typed.function.name}: {', '.join(names)} is CUDA C++, which needs a GPU; only "
                 f"functions that NumPy has are computed on the CPU{suggestion(names[0])}")
         self.typed = typed
+        self.name = typed.function.name
         self.out_type = out_type
         writer = Writer(typed, out_type)
         self.buffers = BufferAssignment(typed, writer.writers, out_type)
@@ -129,20 +132,17 @@ cdef class HostFunction:
 
         Where it is None, into a new one, or a scalar where all arguments have no dimensions.
         """
-        try:
-            if out is not None:
-                self.given(arguments, out, shape, progress)
-                return out
-            if self.uses_all and (progress is None or shape.count <= FEW):
-                if shape.contiguous and shape.count <= self.alone:
-                    return reported(quietly(self.compute_alike, arguments), progress)
-                if shape.count <= self.few:
-                    return reported(quietly(self.compute, arguments), progress)
-            out = empty_like_any(arguments, sizes_of(shape), host_dtype(self.out_type))
-            self.into(arguments, out, (), progress)
-            return out if shape.ndim > 0 else out[()]
-        except OverflowError as error:  # a Python int that does not fit its array's dtype
-            raise GpukernOverflowError(f"{self.typed.function.name}: {error}") from None
+        if out is not None:
+            self.given(arguments, out, shape, progress)
+            return out
+        if self.uses_all and (progress is None or shape.count <= FEW):
+            if shape.contiguous and shape.count <= self.alone:
+                return reported(quietly(self.name, self.compute_alike, arguments), progress)
+            if shape.count <= self.few:
+                return reported(quietly(self.name, self.compute, arguments), progress)
+        out = empty_like_any(arguments, sizes_of(shape), host_dtype(self.out_type))
+        self.into(arguments, out, (), progress)
+        return out if shape.ndim > 0 else out[()]
 
     cdef int given(self, tuple arguments, object out, const Broadcast *shape,
                    object progress) except -1:
@@ -150,7 +150,7 @@ cdef class HostFunction:
         cdef Py_ssize_t size = shape.count
         if size <= self.few and (progress is None or size <= FEW):
             # Only the last operation writes, and NumPy minds what overlaps it.
-            quietly(self.write, (*arguments, out))
+            quietly(self.name, self.write, (*arguments, out))
             reported(out, progress)
             return 0
         separate, aliased = separated(arguments, out)
@@ -194,7 +194,7 @@ cdef class HostFunction:
         return 0
 
     cdef int in_one_block(self, list arguments, object out, tuple assigned) except -1:
-        quietly(self.write, (*arguments, out, *Scratch(assigned, out.size).beside(out)))
+        quietly(self.name, self.write, (*arguments, out, *Scratch(assigned, out.size).beside(out)))
         return 0
 
     cdef bint certainly_fit(self, tuple arguments) except -1:
@@ -240,7 +240,7 @@ class Work:
     """A function, its arguments and its output, as coalesced_views() gives them."""
 
     def __init__(self, function, arguments, out, assigned, block):
-        self.write = function.write
+        self.name, self.write = function.name, function.write
         self.views = [block_view(each) for each in arguments]
         self.out = out
         self.assigned = assigned
@@ -297,7 +297,7 @@ class Work:
                 return
             out = self.out[part]
             pieces = [view(part) for view in self.views]
-            quietly(self.write, (*pieces, out, *scratch.beside(out)))
+            quietly(self.name, self.write, (*pieces, out, *scratch.beside(out)))
 
 
 def is_started(thread):
