@@ -263,6 +263,16 @@ def test_a_named_tuple_is_a_tuple():
     assert scatter(x, Position([1], [2]), 9)[1, 2] == 9
 
 
+def test_a_tuple_that_iterates_over_other_arrays():
+    class Indices(tuple):
+        def __iter__(self):
+            return iter([np.full(5000, 1), np.full(5000, 2)])
+
+    x = np.arange(6).reshape(2, 3)
+    assert np.array_equal(gather(x, Indices((0, 0))), np.full(5000, 5))
+    assert scatter(x, Indices((0, 0)), 9)[1, 2] == 9
+
+
 def test_numpys_nonzero_selects(rng):
     x = rng.random((4, 5))
     assert np.array_equal(gather(x, np.nonzero(x > 0.5)), x[x > 0.5])

@@ -149,7 +149,7 @@ cdef int describe_indices(CallContext *call, tuple index, object axis, const Arg
         raise GpukernValueError(
             f"{<object>call.function}: axis must not be None with a tuple of indices")
     names = [f"index[{k}]" for k in range(count)]
-    keep(call, names)
+    keep(call, (names, index))  # a new tuple, if that is of a subclass
     describe_index(call, index[0], src, idx, names[0])
     further = <Argument *>new_memory(call, count * sizeof(Argument))
     indices.further = <const gpukern_tensor **>new_memory(call, count * sizeof(void *))
