@@ -251,6 +251,14 @@ def test_arguments_are_named():
     assert compress([1], x, fill_value=0).tolist() == [0]  # the default
 
 
+@pytest.mark.gpu
+def test_masks_on_a_gpu_are_not_for_host_arrays():
+    mask = gpukern.to_device(np.ones((1, 2), bool), "cuda")
+    for x in (np.ones((1, 2)), np.ones((1, 2), "u1,f8")["f1"]):
+        with pytest.raises(ValueError, match=r"^compress: mask must be on cpu like x, got cuda:0$"):
+            compress(mask, x)
+
+
 def test_explain():
     explanation = explain(compress, np.ones(1000, bool), np.ones(1000, "f4"), size=100)
     assert explanation.op == "compress"
@@ -284,6 +292,8 @@ def test_masks_that_only_export_dlpack():
     assert compress(mask, np.array([None, 1, 2], object)).tolist() == [None, 2]
     with pytest.raises(IndexError, match=f"^{BEYOND}2 items of x$"):
         compress(mask, np.arange(2))
+    packed = np.array([[(0, 1.5), (0, 2.5), (0, 3.5)]], "u1,f8")["f1"]
+    assert compress(OnlyDLPack(np.array([[True, False, True]])), packed).tolist() == [1.5, 3.5]
 
 
 # ---- libraries ----

@@ -129,7 +129,10 @@ def compress(mask, x, axis=None, *, size=None, fill_value=0, out=None, device=No
     if work.axis != GPUKERN_AXIS_NONE and axis is None and msk.c.ndim != 1:
         # x has become flat, so that its bytes can be moved.
         require_shape_of_x(&call, &msk, axis, shape_of(&src.c))
-        describe_own(&call, np.ascontiguousarray(<object>msk.owner).reshape(-1), "mask", &flat_mask)
+        if not msk.host:
+            raise GpukernValueError(f"{what(&call, &msk)} must be on cpu like x, "
+                                    f"got cuda:{msk.c.device.device_id}")
+        describe_own(&call, flat(&call, &msk), "mask", &flat_mask)
         work.index = &flat_mask.c
     options.struct_size = sizeof(gpukern_select_options)
     options.fill_value = work.options.fill_value
