@@ -186,6 +186,26 @@ def test_other_operations_report_between_chunks(name, large):
     assert len(reports) > 2
 
 
+@pytest.mark.parametrize(
+    "error", [gpukern.errors.GpukernIndexError, gpukern.errors.GpukernValueError]
+)
+def test_errors_of_a_callback_stay_as_they_are(error):
+    x, raised = np.ones(4), error(1, 2)
+
+    def stop(_done, _total):
+        raise raised
+
+    for call in (
+        lambda: gpukern.bincount(np.array([0, 3]), progress=stop),
+        lambda: gpukern.compress([1, 1], np.ma.ones(2), progress=stop),
+        lambda: gpukern.fma(x, x, x, progress=stop),
+        lambda: gpukern.axpby(2, x, 3, x, progress=stop),
+    ):
+        with pytest.raises(error) as caught:
+            call()
+        assert (caught.value, caught.value.args) == (raised, (1, 2))
+
+
 def test_nothing_to_do_is_nothing_to_report():
     assert reports_of(lambda progress: gpukern.gather([1.0], [], progress=progress)) == []
 

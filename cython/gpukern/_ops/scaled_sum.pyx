@@ -10,7 +10,8 @@ from libc.string cimport memset
 
 from gpukern._capi cimport (
     GPUKERN_BFLOAT, GPUKERN_CPU, GPUKERN_FLOAT, GPUKERN_ROUND_NEAREST, GPUKERN_ROUND_STOCHASTIC,
-    gpukern_axpby, gpukern_axpby_options, gpukern_dtype, gpukern_fma, gpukern_tensor,
+    gpukern_axpby, gpukern_axpby_options, gpukern_dtype, gpukern_fma, gpukern_status,
+    gpukern_tensor,
 )
 from gpukern._elementwise.loop_plan cimport Broadcast, broadcast_all, sizes_of
 from gpukern._interop.argument cimport describe_operand, dtype_of, shape_of
@@ -67,8 +68,9 @@ cdef object compute_sum(CallContext *call, ScaledSum *sum_, object out, Argument
     cdef const gpukern_tensor *tensors[MAX_TERMS]
     cdef gpukern_axpby_options options
     cdef Broadcast shape
+    cdef gpukern_status status
     cdef int k, arrays = 0
-    cdef bint wide = False
+    cdef bint wide = False, stopped = False
     if all_numbers(sum_):
         describe_numbers(call, sum_)
     for k in range(sum_.count):
@@ -91,13 +93,16 @@ cdef object compute_sum(CallContext *call, ScaledSum *sum_, object out, Argument
     try:
         start(call, dst)
         if sum_.count == MAX_TERMS:
-            finish(call, gpukern_axpby(tensor_of(sum_, 0), tensor_of(sum_, 1), tensor_of(sum_, 2),
-                                       tensor_of(sum_, 3), &dst.c, &options, &call.c))
+            status = gpukern_axpby(tensor_of(sum_, 0), tensor_of(sum_, 1), tensor_of(sum_, 2),
+                                   tensor_of(sum_, 3), &dst.c, &options, &call.c)
         else:
-            finish(call, gpukern_fma(tensor_of(sum_, 0), tensor_of(sum_, 1), tensor_of(sum_, 2),
-                                     &dst.c, &options, &call.c))
-    except GpukernValueError as error:  # names the C function
-        error.args = (str(error).replace("axpby:", f"{<object>call.function}:", 1),)
+            status = gpukern_fma(tensor_of(sum_, 0), tensor_of(sum_, 1), tensor_of(sum_, 2),
+                                 &dst.c, &options, &call.c)
+        stopped = call.watch.error != NULL
+        finish(call, status)
+    except GpukernValueError as error:
+        if not stopped:  # names the C function
+            error.args = (str(error).replace("axpby:", f"{<object>call.function}:", 1),)
         raise
     return end_call(call, out, dst)
 

@@ -8,8 +8,9 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t
 
 from gpukern._capi cimport (
-    GPUKERN_BOOL, GPUKERN_FLOAT, GPUKERN_INDEX_FILL, GPUKERN_INT, GPUKERN_OPAQUE, GPUKERN_UINT,
-    gpukern_scatter, gpukern_scatter_options,
+    GPUKERN_BOOL, GPUKERN_FLOAT, GPUKERN_INDEX_ERROR, GPUKERN_INDEX_FILL, GPUKERN_INT,
+    GPUKERN_OPAQUE, GPUKERN_SUCCESS, GPUKERN_UINT, gpukern_scatter, gpukern_scatter_options,
+    gpukern_status,
 )
 from gpukern._interop.argument cimport (
     describe_operand, dtype_of, fill_from_ndarray, is_ndarray, refuse_masked, same_shape, shape_of,
@@ -139,6 +140,7 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     cdef CallContext call
     cdef Argument idx, zero, vals, dst
     cdef gpukern_scatter_options options
+    cdef gpukern_status status
     cdef int64_t bins
     begin_call(&call, "bincount", device, stream, progress, device_memory)
     as_mode(&call, mode, ("raise", "fill"))
@@ -168,12 +170,12 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
             vals.c.ndim = 0
     # As unsigned, negative numbers are out of bounds instead of counting from the end.
     idx.c.dtype.code = GPUKERN_UINT
-    try:
-        start(&call, &idx)
-        call.c.index_errors = NULL  # a deferred error would name a number that nobody has given
-        finish(&call, gpukern_scatter(&zero.c, &idx.c, &vals.c, 0, &dst.c, &options, &call.c))
-    except GpukernIndexError:
-        raise GpukernIndexError(bad_number(&idx, size, bins)) from None
+    start(&call, &idx)
+    call.c.index_errors = NULL  # a deferred error would name a number that nobody has given
+    status = gpukern_scatter(&zero.c, &idx.c, &vals.c, 0, &dst.c, &options, &call.c)
+    finish(&call, GPUKERN_SUCCESS if status == GPUKERN_INDEX_ERROR else status)
+    if status == GPUKERN_INDEX_ERROR:
+        raise GpukernIndexError(bad_number(&idx, size, bins))
     return end_call(&call, result, &dst)
 
 

@@ -4,6 +4,7 @@
 # cython: language_level=3, freethreading_compatible=True
 """compress: the Python function."""
 
+cimport numpy as cnp
 from libc.stdint cimport int64_t, uint64_t
 
 from gpukern._capi cimport (
@@ -23,9 +24,6 @@ from gpukern._ops.selection.count_nonzero cimport (
     as_size, counted, describe_mask, require_no_fill_value,
 )
 from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, finish, start, what
-
-import numpy as np
-from numpy.exceptions import AxisError
 
 from gpukern._interop import numpy_subclasses
 from gpukern._ops.docstrings import complete_docstring
@@ -169,29 +167,28 @@ cdef int64_t counted_in_bounds(CallContext *call, const Argument *msk, int64_t n
     return counted(call, msk, &part)
 
 
-cdef object by_positions(object mask, object x, object axis, object size, object fill_value,
+cdef object by_positions(object mask, cnp.ndarray x, object axis, object size, object fill_value,
                          object out, object device, object stream, object progress,
                          object device_memory):
     """By gather, which knows references and masked arrays."""
     cdef CallContext call
     cdef Argument msk
+    cdef gpukern_tensor like
+    cdef str mode = "fill"
     begin_call(&call, "compress", device, stream, None, device_memory)
+    like.ndim, like.shape = cnp.PyArray_NDIM(x), <int64_t *>cnp.PyArray_DIMS(x)
+    c_axis = as_axis(&call, axis, like.ndim)
     describe_mask(&call, mask, &msk)
     if msk.c.ndim != 1:
-        require_shape_of_x(&call, &msk, axis, np.shape(x))
+        require_shape_of_x(&call, &msk, axis, shape_of(&like))
         mask = flat(&call, &msk)
+    if size is None:
+        mode, size = "raise", counted_in_bounds(&call, &msk, axis_length(&like, c_axis))
     end_call(&call, None, &msk)
-    positions = nonzero(mask, size=size, fill_value=0 if size is None else -2**63, device=device,
-                        stream=stream, device_memory=device_memory)[0]
-    try:
-        return gather(x, positions, axis=axis, mode="raise" if size is None else "fill",
-                      fill_value=fill_value, out=out, device=device, stream=stream,
-                      progress=progress, device_memory=device_memory)
-    except AxisError:  # which is an IndexError
-        raise
-    except IndexError as error:
-        raise GpukernIndexError(
-            f"compress: mask must be zero beyond the items of x: {error}") from None
+    positions = nonzero(mask, size=size, fill_value=-2**63, device=device, stream=stream,
+                        device_memory=device_memory)[0]
+    return gather(x, positions, axis=axis, mode=mode, fill_value=fill_value, out=out, device=device,
+                  stream=stream, progress=progress, device_memory=device_memory)
 
 
 cdef int require_shape_of_x(CallContext *call, const Argument *msk, object axis,
