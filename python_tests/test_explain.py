@@ -130,6 +130,15 @@ def test_arrays_that_take_several_calls_are_refused(x):
     for source in (np.array([None, 1]), np.ma.masked_array([1, 2], [True, False])):
         with pytest.raises(gpukern.errors.GpukernTypeError, match="is several calls"):
             explain(gather, source, [0])
+        with pytest.raises(gpukern.errors.GpukernTypeError, match="is several calls"):
+            explain(gpukern.take, indices=[0], a=source)
+
+
+def test_other_arguments_may_be_masked_where_the_call_takes_them():
+    index = np.ma.masked_array([0, 1], [True, False])
+    assert explain(gather, np.arange(3), index).place == "cpu"
+    with pytest.raises(gpukern.errors.GpukernTypeError, match="saxpy: x must not be a masked"):
+        explain(saxpy, 2, index, index)
 
 
 def test_a_subclass_of_ndarray_is_explained_too():

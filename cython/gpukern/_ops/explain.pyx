@@ -41,9 +41,9 @@ cdef dict OPERATIONS = {function: function.__name__ for function in (
     axpby, bincount, compress, count_nonzero, fma, gather, gather_reduce, nonzero, put_along_axis,
     saxpy, saxpy_many, scatter, segment_reduce, take_along_axis)}
 OPERATIONS[take] = "gather"
-# They refuse arrays of objects and masked arrays themselves.
-cdef tuple REFUSING = ("bincount", "count_nonzero", "gather_reduce", "nonzero", "put_along_axis",
-                       "scatter", "segment_reduce")
+# The argument whose arrays of objects and masked arrays take several calls, by place and name.
+cdef dict SOURCES = {gather: (0, "source"), take: (0, "a"), take_along_axis: (0, "source"),
+                     compress: (1, "x")}
 
 cdef dict PATHS = {
     GPUKERN_PATH_NONE: "nothing to do",
@@ -191,10 +191,10 @@ def explain(op, /, *args, **kwargs):
     device = kwargs.get("device")
     args = tuple([as_explained(name, each, everything, device) for each in args])
     kwargs = {key: as_explained(name, each, everything, device) for key, each in kwargs.items()}
-    for array in args + tuple(kwargs.values()):
-        if name not in REFUSING and is_special(array):
-            raise GpukernTypeError(
-                f"explain: {name} of an array of objects or a masked array is several calls")
+    place, key = SOURCES.get(op, (0, None))
+    if key is not None and is_special(args[place] if place < len(args) else kwargs.get(key)):
+        raise GpukernTypeError(
+            f"explain: {name} of an array of objects or a masked array is several calls")
     cdef gpukern_explanation explanation
     memset(&explanation, 0, sizeof(explanation))
     explanation.struct_size = sizeof(explanation)
