@@ -120,7 +120,14 @@ def test_bytes_of_many_broadcast_elements_do_not_overflow():
     assert 2**62 == plan.bytes_read < plan.bytes_written < 2**63
 
 
-@pytest.mark.parametrize("op", [len, 3, [], "gather", gpukern.to_device])
+class Unhashable:
+    __hash__ = None
+
+    def __call__(self, *args):
+        return None
+
+
+@pytest.mark.parametrize("op", [len, 3, [], "gather", gpukern.to_device, Unhashable()])
 def test_other_operations_are_refused(op, x):
     with pytest.raises(gpukern.errors.GpukernTypeError, match=r"op must be gpukern\.gather or"):
         explain(op, x, [1])

@@ -181,7 +181,7 @@ def explain(op, /, *args, **kwargs):
     saxpy on cpu: host arrays are computed on the CPU; 16 threads, contiguous; reads 1 GiB, ...
     """
     name = op.__name__ if isinstance(op, Elementwise) else None
-    if name is None and callable(op):
+    if name is None and isinstance(op, type(gather)):
         name = OPERATIONS.get(op)
     if name is None:
         raise GpukernTypeError(
