@@ -154,8 +154,22 @@ def test_device_arrays_are_not_converted_silently(device):
         there + 1
     with pytest.raises(TypeError):
         np.zeros(3) + there
+    for compare in (
+        lambda: there == 3,
+        lambda: there != 0,
+        lambda: np.zeros(3) == there,
+        lambda: there[0] == there[0],
+        lambda: 3 in there,
+        lambda: there in [there[:1]],
+    ):
+        with pytest.raises(gpukern.errors.GpukernTypeError, match=r"not compared; .* numpy\(\)"):
+            compare()
+    assert there in [there]
+    assert {there: 1}[there] == 1
     with pytest.raises(TypeError, match="len"):
         len(gpukern.to_device(1.0, device))
+    with pytest.raises(gpukern.errors.GpukernTypeError, match="iteration over a 0-d"):
+        list(gpukern.to_device(1.0, device))
     with pytest.raises(gpukern.errors.GpukernTypeError, match="to_device"):
         gpukern.DeviceArray()
 

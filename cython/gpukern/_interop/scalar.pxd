@@ -6,6 +6,7 @@ from gpukern._streams.call cimport Argument, CallContext
 
 cdef object elements_of(CallContext *call, object value, str name, const Argument *like)
 cdef bint as_bool(object given, object function, str name) except -1
+cdef object as_basic_index(object part)
 cdef bint is_number(object value) noexcept
 cdef int store_scalar(object number, str name, gpukern_dtype dtype, void *stored) except -1
 cdef object float_of_int(object value)

@@ -23,6 +23,7 @@ from gpukern._interop.dtype cimport bfloat16_bits, describe_dtype, numpy_dtype
 from gpukern._streams.call cimport Argument, CallContext
 
 import math
+import operator
 
 import numpy as np
 
@@ -62,6 +63,20 @@ cdef bint as_bool(object given, object function, str name) except -1:
     if isinstance(given, np.bool_):
         return bool(given)
     raise GpukernTypeError(f"{function}: {name} must be a bool, got {type(given).__name__}")
+
+
+cdef object as_basic_index(object part):
+    """A part of an index that gives views: of integers a Python int, for which NumPy reads no
+    element."""
+    if part is None or part is Ellipsis or isinstance(part, slice):
+        return part
+    if not isinstance(part, (bool, np.bool)):
+        try:
+            return operator.index(part)
+        except TypeError:
+            pass
+    raise GpukernTypeError("a DeviceArray is indexed by ints, slices, ... and None, got "
+                           f"{type(part).__name__}; gather and take index by arrays")
 
 
 # ---- fill_value and values ----

@@ -20,6 +20,7 @@ from gpukern._interop.argument cimport (
 from gpukern._interop.array_type cimport BY_DEVICE_ARRAY, ArrayType, register_device_array
 from gpukern._interop.dlpack cimport export_dlpack
 from gpukern._interop.dtype cimport describe_dtype
+from gpukern._interop.scalar cimport as_basic_index
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, finish, link, order_back, pin, start, stream_of_call, what,
@@ -27,7 +28,6 @@ from gpukern._streams.call cimport (
 from gpukern._streams.stream cimport Stream, consumer_stream, current_streams, legacy_stream
 from gpukern._streams.stream_tracker cimport StreamTracker, new_stream_tracker
 
-import operator
 from types import SimpleNamespace
 
 import numpy as np
@@ -67,7 +67,7 @@ cdef class DeviceArray:
     and ``__cuda_array_interface__`` (``cupy.asarray(array)``), and to NumPy by :meth:`numpy`.
     """
 
-    # NumPy's operators give a TypeError instead of treating the array as one object.
+    # NumPy's operators leave the array to its own, and so give a TypeError.
     __array_ufunc__ = None
 
     def __cinit__(self):
@@ -139,6 +139,19 @@ cdef class DeviceArray:
         if self.c.ndim == 0:
             raise GpukernTypeError("len() of a 0-d DeviceArray")
         return self.c.shape[0]
+
+    def __iter__(self):
+        if self.c.ndim == 0:
+            raise GpukernTypeError("iteration over a 0-d DeviceArray")
+        return map(self.__getitem__, range(self.c.shape[0]))
+
+    def __eq__(self, other):
+        if self is other:
+            return True
+        raise GpukernTypeError("a DeviceArray is not compared; call its numpy() method")
+
+    def __hash__(self):
+        return object.__hash__(self)
 
     def __getitem__(self, key):
         parts = [as_basic_index(each) for each in (key if isinstance(key, tuple) else (key,))]
@@ -307,20 +320,6 @@ def address_for(DeviceArray array, stream):
     array.tracker.begin(consumer, True)
     array.tracker.add_consumers([consumer])
     return <uintptr_t>array.c.data
-
-
-cdef object as_basic_index(object part):
-    """A part of an index that gives views: of integers a Python int, for which NumPy reads no
-    element."""
-    if part is None or part is Ellipsis or isinstance(part, slice):
-        return part
-    if not isinstance(part, (bool, np.bool)):
-        try:
-            return operator.index(part)
-        except TypeError:
-            pass
-    raise GpukernTypeError("a DeviceArray is indexed by ints, slices, ... and None, got "
-                           f"{type(part).__name__}; gather and take index by arrays")
 
 
 cdef object layout_of(DeviceArray array):
