@@ -174,6 +174,18 @@ def test_device_arrays_are_not_converted_silently(device):
         gpukern.DeviceArray()
 
 
+def test_a_0d_array_is_a_number_beside_host_arrays(device):
+    two = gpukern.to_device(2.0, device)
+    x = np.arange(3.0)
+    assert gpukern.saxpy(two, x, x).tolist() == [0, 3, 6]
+    assert gpukern.saxpy(two, 2.0, 3.0) == 7
+    assert gpukern.gather(x, [9], mode="fill", fill_value=two).tolist() == [2]
+    filled = gpukern.compress([1], gpukern.to_device(x, device), size=2, fill_value=two)
+    assert filled.numpy().tolist() == [0, 2]
+    with pytest.raises(TypeError, match=r"fill_value: a DeviceArray is not converted"):
+        gpukern.gather(x, [9], mode="fill", fill_value=gpukern.to_device(x, device))
+
+
 def test_operations_on_device_arrays_give_device_arrays(rng, device):
     x = rng.random(100)
     index = rng.integers(0, 100, 30)

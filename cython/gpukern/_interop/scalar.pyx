@@ -17,7 +17,7 @@ from gpukern._capi cimport (
 )
 from gpukern._interop.argument cimport dtype_of, new_ndarray
 from gpukern._interop.array_type cimport (
-    BY_NDARRAY, ArrayType, array_type_of, refuse_own_arithmetic,
+    BY_DEVICE_ARRAY, BY_NDARRAY, ArrayType, array_type_of, refuse_own_arithmetic,
 )
 from gpukern._interop.dtype cimport bfloat16_bits, describe_dtype, numpy_dtype
 from gpukern._streams.call cimport Argument, CallContext
@@ -118,6 +118,8 @@ cdef object on_host(object value, str what):
     if kind.protocol == BY_NDARRAY:
         refuse_own_arithmetic(kind, what)
         return np.asarray(value)  # whatever the attributes of a subclass say
+    if kind.protocol == BY_DEVICE_ARRAY and value.ndim == 0:
+        return value.numpy()
     if kind.library is None:
         return value
     why = kind.refusal or libraries.why_no_value(kind.library, value)

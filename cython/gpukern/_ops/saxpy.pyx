@@ -121,7 +121,7 @@ cdef object compute_saxpy(str function, int position, object a, object x, object
     if out is not None:
         describe_output(&call, out, "out", &dst, temporary=True)
     call.position = -1
-    # The value of a 0-d array on a GPU is read for operands on the host.
+    # The value of a 0-d array, of ours and CuPy's also on a GPU, is read for operands on the host.
     if xs.host and ys.host and (is_number(a) or getattr(a, "ndim", None) == 0):
         add_term(&terms, NULL, a, "a")
     else:

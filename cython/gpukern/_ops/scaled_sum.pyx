@@ -16,7 +16,7 @@ from gpukern._capi cimport (
 from gpukern._elementwise.loop_plan cimport Broadcast, broadcast_all, sizes_of
 from gpukern._interop.argument cimport describe_operand, dtype_of, shape_of
 from gpukern._interop.result cimport new_result_of
-from gpukern._interop.scalar cimport is_number, store_scalar
+from gpukern._interop.scalar cimport is_number, on_host, store_scalar
 from gpukern._runtime.runtime cimport as_int
 from gpukern._streams.call cimport (
     Argument, CallContext, end_call, finish, keep, name_of, new_memory, start, what,
@@ -114,7 +114,8 @@ cdef int describe_numbers(CallContext *call, ScaledSum *sum_) except -1:
     cdef int k
     chosen = [k for k in range(sum_.count) if not is_python_number(<object>sum_.number[k])]
     for k in chosen or range(sum_.count):
-        array = np.asarray(<object>sum_.number[k])
+        array = np.asarray(on_host(<object>sum_.number[k],
+                                   f"{<object>call.function}: {<object>sum_.name[k]}"))
         if array.dtype.kind in "biu" and is_number(<object>sum_.number[k]):
             array = array.astype(np.float64)
         keep(call, array)
