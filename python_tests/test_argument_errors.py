@@ -146,6 +146,11 @@ def test_scalars_of_jax():
         jax.jit(lambda a: gpukern.saxpy(a, X, X))(2.0)
 
 
+def test_types_without_a_module():
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=r"^gather: source must be"):
+        gpukern.gather(type("Odd", (), {"__module__": None})(), [0])
+
+
 def test_what_is_made_by_others():
     with pytest.raises(
         gpukern.errors.GpukernTypeError, match=r"an Explanation is made by gpukern\.explain"

@@ -32,7 +32,7 @@ def library_of(kind):
     A subclass belongs to the library of the array type that it derives from.
     """
     for base in kind.__mro__:
-        library = LIBRARY_OF_PACKAGE.get(base.__module__.partition(".")[0])
+        library = LIBRARY_OF_PACKAGE.get(str(base.__module__).partition(".")[0])
         if library is not None:
             return library
     return None
