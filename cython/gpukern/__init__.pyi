@@ -70,17 +70,28 @@ __version__: str
 
 @final
 class Explanation:
-    op: str
-    place: str
-    why: str
-    path: str
-    threads: int
-    chunks: int
-    bytes_read: int
-    bytes_written: int
-    bytes_to_device: int
-    bytes_from_device: int
-    bytes_allocated: int
+    @property
+    def op(self) -> str: ...
+    @property
+    def place(self) -> str: ...
+    @property
+    def why(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def chunks(self) -> int: ...
+    @property
+    def bytes_read(self) -> int: ...
+    @property
+    def bytes_written(self) -> int: ...
+    @property
+    def bytes_to_device(self) -> int: ...
+    @property
+    def bytes_from_device(self) -> int: ...
+    @property
+    def bytes_allocated(self) -> int: ...
 
 def explain(op: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanation: ...
 def copyto(

@@ -61,6 +61,8 @@ def classes(x: gpukern.DeviceArray) -> None:
     gpukern.Explanation(op="gather")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     gpukern.Program(b"source")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     x.shape = (3,)  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
+    gpukern.explain(gpukern.gather, x, 0).op = "take"  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
+    gpukern.SaxpyList([x], [x], [x]).out = ()  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
     np.add(x, x)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
     print(x + x)  # type: ignore[operator]  # pyright: ignore[reportOperatorIssue, reportUnknownArgumentType]
     gpukern.gather(x, [0]).sum()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]

@@ -10,7 +10,8 @@ from gpukern._typing import Array, Bytes, OptionalDevice, Output, Progress, Scal
 
 @final
 class SaxpyList:
-    out: tuple[Any, ...]
+    @property
+    def out(self) -> tuple[Any, ...]: ...
     def __new__(cls, x: Sequence[Array], y: Sequence[Array], out: Sequence[Output]) -> Self: ...
     def __call__(
         self,
