@@ -16,7 +16,7 @@ cdef class DeviceArray:
     cdef object memory          # what owns the memory of an array without base, None for the array
     cdef bint contiguous
     cdef object __weakref__
-    cdef DeviceArray copy_at(self, gpukern_device device)
+    cdef DeviceArray copy_at(self, gpukern_device device, str function)
     cdef DeviceArray view_of(self, object layout)
     cdef gpukern_device checked_target(self, object dl_device) except *
 

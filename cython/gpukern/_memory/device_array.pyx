@@ -127,7 +127,7 @@ cdef class DeviceArray:
         return "cpu" if self.tracker is None else f"cuda:{self.c.device.device_id}"
 
     def __copy__(self):
-        return self.copy_at(self.c.device)
+        return self.copy_at(self.c.device, "copy")
 
     def __deepcopy__(self, memo):
         return self.__copy__()
@@ -177,7 +177,7 @@ cdef class DeviceArray:
             A view, or a view of a copy if the array is not C-contiguous.
         """
         if not self.contiguous:
-            return self.copy_at(self.c.device).reshape(*shape)
+            return self.copy_at(self.c.device, "reshape").reshape(*shape)
         try:
             return self.view_of(layout_of(self).reshape(*shape or ((),)))
         except (OverflowError, TypeError, ValueError) as error:
@@ -244,7 +244,7 @@ cdef class DeviceArray:
         if other and copy is not None and not copy:
             raise GpukernBufferError(f"an array on {self.device} goes to the CPU by a copy only")
         if copy or other:
-            exported = self.copy_at(target)
+            exported = self.copy_at(target, "__dlpack__")
         if target.device_type == GPUKERN_CUDA:
             consumer = consumer_stream(stream, target.device_id)
             if consumer is not None:  # None: the consumer requests no order
@@ -303,10 +303,10 @@ cdef class DeviceArray:
                 made.c.strides[d] = cnp.PyArray_STRIDES(part)[d] // self.element_dtype.itemsize
         return made
 
-    cdef DeviceArray copy_at(self, gpukern_device device):
+    cdef DeviceArray copy_at(self, gpukern_device device, str function):
         cdef CallContext call
         cdef Argument source
-        begin_call(&call, "__dlpack__", None, None, None, None)
+        begin_call(&call, function, None, None, None, None)
         describe(&call, self, "self", &source)
         made = copy_to_device(&call, &source, device)
         order_back(&call)
