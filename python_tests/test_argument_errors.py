@@ -87,6 +87,27 @@ def test_results_that_no_memory_has(call):
         call()
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_ints_with_more_digits_than_python_writes(sign):
+    errors, huge = gpukern.errors, sign * 10**5000
+    for error, words, call in [
+        (errors.GpukernIndexError, "index", lambda: gpukern.gather(X, huge)),
+        (errors.GpukernIndexError, "index", lambda: gpukern.gather(X, [0, huge])),
+        (ValueError, "offsets:", lambda: gpukern.segment_reduce(X, [0, huge])),
+        (errors.GpukernAxisError, "axis", lambda: gpukern.gather(X, [0], axis=huge)),
+        (OverflowError, "size", lambda: gpukern.compress([1], X, size=huge)),
+        (ValueError, "device", lambda: gpukern.gather(X, [0], device=huge)),
+        (ValueError, "stream", lambda: gpukern.gather(X, [0], stream=huge)),
+        (ValueError, "device_memory", lambda: gpukern.gather(X, [0], device_memory=huge)),
+        (OverflowError, "seed", lambda: gpukern.fma(X, X, X, rounding="stochastic", seed=huge)),
+        (OverflowError, "a must", lambda: gpukern.saxpy(huge, X, X)),
+        (ValueError, "threads", lambda: gpukern.set_num_threads(huge)),
+    ]:
+        with pytest.raises(error, match=f"{words} .*an int of 16610 bits") as caught:
+            call()
+        assert isinstance(caught.value, gpukern.GpukernError)
+
+
 def test_lists_of_numbers_that_only_uint64_holds():
     assert gpukern.gather(X, [2**63, 0], mode="clip").tolist() == [X[-1], X[0]]
     with pytest.raises(IndexError, match=f"index {2**63} is out of bounds"):

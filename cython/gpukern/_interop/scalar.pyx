@@ -20,6 +20,7 @@ from gpukern._interop.array_type cimport (
     BY_DEVICE_ARRAY, BY_NDARRAY, ArrayType, array_type_of, refuse_own_arithmetic,
 )
 from gpukern._interop.dtype cimport bfloat16_bits, describe_dtype, numpy_dtype
+from gpukern._runtime.runtime cimport shown
 from gpukern._streams.call cimport Argument, CallContext
 
 import math
@@ -329,16 +330,14 @@ cdef bytes element_bytes(object value, str name, int rank, gpukern_dtype dtype):
     if rank == RANK_INT:
         limit = 1 << <object>(dtype.bits - 1)
         if not -limit <= value < limit:
-            # Python does not write the digits of the longest.
-            given = value if value.bit_length() <= 128 else f"an int of {value.bit_length()} bits"
-            raise GpukernOverflowError(f"{name} must fit {name_of(dtype)}, got {given}")
+            raise GpukernOverflowError(f"{name} must fit {name_of(dtype)}, got {shown(value)}")
     elif isinstance(value, int):
         try:
             wide = dtype.bits == (128 if rank == RANK_COMPLEX else 64)
             value = float(value) if wide else float_of_int(value)
         except OverflowError:
-            raise GpukernOverflowError(f"{name} must fit {name_of(dtype)}, got an int of "
-                                       f"{value.bit_length()} bits") from None
+            raise GpukernOverflowError(
+                f"{name} must fit {name_of(dtype)}, got {shown(value)}") from None
     if dtype.code == GPUKERN_BFLOAT:
         return bfloat16_bits(float(value)).tobytes()
     if isinstance(value, (int, float)) and -HALF_MAX <= value <= HALF_MAX:

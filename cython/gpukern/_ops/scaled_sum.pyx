@@ -17,7 +17,7 @@ from gpukern._elementwise.loop_plan cimport Broadcast, broadcast_all, sizes_of
 from gpukern._interop.argument cimport describe_operand, dtype_of, shape_of
 from gpukern._interop.result cimport new_result_of
 from gpukern._interop.scalar cimport is_number, on_host, store_scalar
-from gpukern._runtime.runtime cimport as_int
+from gpukern._runtime.runtime cimport as_int, shown
 from gpukern._streams.call cimport (
     Argument, CallContext, end_call, finish, keep, name_of, new_memory, start, what,
 )
@@ -212,7 +212,7 @@ cdef int set_options(const CallContext *call, object rounding, object seed, cons
         raise GpukernValueError(f"{function}: rounding='stochastic' needs a seed")
     number = as_int(seed, f"{function}: seed")
     if not 0 <= number < 2**64:
-        raise GpukernOverflowError(f"{function}: seed must be in [0, 2**64), got {number}")
+        raise GpukernOverflowError(f"{function}: seed must be in [0, 2**64), got {shown(number)}")
     if not is_bfloat16(&dst.c.dtype) or wide:
         wrong = ("no operand may be float64" if wide
                  else f"out must be a bfloat16 array, got {dtype_of(dst)}")

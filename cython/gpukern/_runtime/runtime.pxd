@@ -8,6 +8,7 @@ from gpukern._capi cimport gpukern_status
 cdef int check(gpukern_status status) except -1 nogil
 # An int of an object that has __index__(); others are an error about `what`.
 cdef object as_int(object given, str what, str expected=*)
+cdef object shown(object number)
 # Of this process and those it descends from: with another one, an object is of a parent.
 cdef int fork_count() noexcept nogil
 cdef str version_text(int32_t version)

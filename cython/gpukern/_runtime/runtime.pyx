@@ -102,7 +102,7 @@ def set_num_threads(threads):
     number = as_int(threads, "set_num_threads: threads", "must be an int or None")
     if not 0 < number < 2**31:
         raise GpukernValueError(
-            f"set_num_threads: threads must be at least 1 and below 2**31, got {number}")
+            f"set_num_threads: threads must be at least 1 and below 2**31, got {shown(number)}")
     check(gpukern_set_num_threads(number))
 
 
@@ -111,6 +111,12 @@ cdef object as_int(object given, str what, str expected="must be an int"):
         return given if type(given) is int else operator.index(given)
     except TypeError:
         raise GpukernTypeError(f"{what} {expected}, got {type(given).__name__}") from None
+
+
+cdef object shown(object number):
+    """A number for an error: Python does not write the digits of the longest ints."""
+    bits = number.bit_length() if isinstance(number, int) else 0
+    return f"an int of {bits} bits" if bits > 128 else number
 
 
 def get_num_threads():

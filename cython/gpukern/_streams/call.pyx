@@ -17,7 +17,9 @@ from gpukern._capi cimport (
     gpukern_exec, gpukern_explanation, gpukern_status, gpukern_stream_wait,
 )
 from gpukern._interop.array_type cimport ArrayType
-from gpukern._runtime.runtime cimport DEFAULT_CPU, DEFAULT_NONE, as_int, check, default_device
+from gpukern._runtime.runtime cimport (
+    DEFAULT_CPU, DEFAULT_NONE, as_int, check, default_device, shown,
+)
 from gpukern._streams.index_errors cimport errors_of_block, open_blocks
 from gpukern._streams.keep_alive cimport keep_until_done, keepalive_count, release_completed
 from gpukern._streams.progress cimport watch
@@ -105,7 +107,7 @@ cdef int limit_device_memory(CallContext *call, object limit) except -1:
     cdef str name = f"{<str>call.function}: device_memory"
     number = as_int(limit, name)
     if not 0 < number < 2**63:
-        raise GpukernValueError(f"{name} must be a number of bytes, got {number}")
+        raise GpukernValueError(f"{name} must be a number of bytes, got {shown(number)}")
     call.c.device_memory_limit = number
     return 0
 

@@ -12,7 +12,7 @@ from gpukern._capi cimport (
     GPUKERN_CPU, GPUKERN_CUDA, GPUKERN_DEVICE_DEFAULT, gpukern_device, gpukern_stream_capture,
     gpukern_stream_wait,
 )
-from gpukern._runtime.runtime cimport as_int, check
+from gpukern._runtime.runtime cimport as_int, check, shown
 
 import sys
 
@@ -39,7 +39,7 @@ cdef Stream stream_of_handle(object handle, object owner, str what="stream"):
     """A stream by its number, kept alive by `owner`; None if it may be destroyed at any time."""
     value = as_int(handle, what, "must have an int as its handle")
     if not 0 <= value < 2**64:
-        raise GpukernValueError(f"{what} must be a handle from 0 to 2**64 - 1, got {value}")
+        raise GpukernValueError(f"{what} must be a handle from 0 to 2**64 - 1, got {shown(value)}")
     # 1 (cudaStreamLegacy) is another name of 0; one name makes handles comparable.
     return new_stream(NULL if value == 1 else <void *><uintptr_t>value, owner)
 
@@ -196,7 +196,7 @@ cdef gpukern_device as_device(object device, str what="device") except *:
     elif isinstance(device, int) and not isinstance(device, bool):
         found.device_type = GPUKERN_CUDA
         if not 0 <= device < 2**31:
-            raise GpukernValueError(f"{what} must be an ordinal from 0 on, got {device}")
+            raise GpukernValueError(f"{what} must be an ordinal from 0 on, got {shown(device)}")
         found.device_id = device
     else:
         raise GpukernTypeError(f"{what} must be None, a str or an int, got {type(device).__name__}")

@@ -16,6 +16,7 @@ from gpukern._capi cimport (
 from gpukern._interop.argument cimport describe, fill_from_ndarray, is_ndarray, prepare
 from gpukern._interop.dtype cimport is_native
 from gpukern._memory.device_array cimport copy_to_device
+from gpukern._runtime.runtime cimport shown
 from gpukern._streams.call cimport Argument, CallContext, keep, link, new_memory, what
 
 from collections.abc import Sequence
@@ -112,8 +113,8 @@ cdef object not_held(const CallContext *call, object name, object number, str en
     """The error for a number that no dtype of an index holds."""
     if name == "offsets":
         return GpukernValueError(
-            f"{<object>call.function}: offsets: {number} fits no integer dtype{end}")
-    return GpukernIndexError(f"index {number} fits no integer dtype{end}")
+            f"{<object>call.function}: offsets: {shown(number)} fits no integer dtype{end}")
+    return GpukernIndexError(f"index {shown(number)} fits no integer dtype{end}")
 
 
 cdef int copy_to_gpu_of(CallContext *call, const Argument *src, Argument *argument) except -1:

@@ -23,7 +23,7 @@ from gpukern._interop.scalar cimport elements_of
 from gpukern._ops.indexing.index_argument cimport (
     Indices, describe_index, describe_indices, describe_own,
 )
-from gpukern._runtime.runtime cimport check
+from gpukern._runtime.runtime cimport check, shown
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, end_call, finish, new_memory, pin, start, what,
 )
@@ -166,7 +166,8 @@ cdef int32_t as_axis(const CallContext *call, object axis, int ndim) except? -1:
         return as_axis(call, int_of(call, axis), ndim)
     value = PyLong_AsLongAndOverflow(axis, &overflow)
     if overflow or value != <int32_t>value or value == GPUKERN_AXIS_NONE:
-        raise GpukernAxisError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+        raise GpukernAxisError(
+            f"axis {shown(axis)} is out of bounds for array of dimension {ndim}")
     return <int32_t>value
 
 

@@ -8,6 +8,7 @@ from libc.stdint cimport int64_t
 
 from gpukern._capi cimport GPUKERN_FLOAT, GPUKERN_OPAQUE, gpukern_count_nonzero, gpukern_tensor
 from gpukern._interop.argument cimport describe_operand, dtype_of
+from gpukern._runtime.runtime cimport shown
 from gpukern._streams.call cimport Argument, CallContext, begin_call, end_call, finish, start, what
 
 import operator
@@ -96,7 +97,7 @@ cdef int64_t as_int64(const CallContext *call, object number, str name) except? 
                                f"got {type(number).__name__}") from None
     except OverflowError:
         raise GpukernOverflowError(
-            f"{<object>call.function}: {name} must fit in int64, got {number}") from None
+            f"{<object>call.function}: {name} must fit in int64, got {shown(number)}") from None
 
 
 complete_docstring(count_nonzero)
