@@ -7,7 +7,6 @@
 cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject_CallObject
-from cpython.ref cimport Py_INCREF, PyObject, PyTypeObject
 from libc.stdint cimport int64_t
 from libcpp.atomic cimport atomic
 
@@ -17,6 +16,7 @@ from gpukern._elementwise.loop_plan cimport (
     overlaps, sizes_of,
 )
 
+from gpukern._interop.argument cimport new_ndarray
 from gpukern._runtime.runtime cimport fork_count
 from gpukern._streams.progress cimport is_due
 
@@ -35,12 +35,7 @@ from gpukern._runtime.runtime import get_num_threads
 from gpukern.errors import GpukernDeviceError, GpukernOverflowError
 
 cdef extern from "numpy/arrayobject.h":
-    PyTypeObject PyArray_Type
     void *PyArray_DTYPE(cnp.ndarray array)  # a borrowed reference
-    # Steals the reference to the dtype, which numpy's own .pxd leaves to the caller.
-    cnp.ndarray PyArray_NewFromDescr(PyTypeObject *subtype, cnp.dtype dtype, int ndim,
-                                     const cnp.npy_intp *shape, const cnp.npy_intp *strides,
-                                     void *data, int flags, PyObject *like)
 
 cdef extern from "Python.h":
     int PyContext_Enter(object context) except -1
@@ -408,8 +403,8 @@ cdef cnp.ndarray view_of(cnp.ndarray array, const LoopNest *nest, int k):
     cdef int d
     for d in range(nest.rank):
         shape[d] = nest.extent[d] if nest.stride[k][d] != 0 else 1
-    return new_view(<cnp.dtype>PyArray_DTYPE(array), nest.rank, shape, nest.stride[k],
-                    nest.address[k], cnp.PyArray_ISWRITEABLE(array), array)
+    return new_ndarray(<cnp.dtype>PyArray_DTYPE(array), nest.rank, shape, nest.address[k],
+                       nest.stride[k], array, cnp.PyArray_ISWRITEABLE(array))
 
 
 cdef object ndarray_at(const gpukern_tensor *tensor, object dtype, bint writeable, object owner):
@@ -417,16 +412,5 @@ cdef object ndarray_at(const gpukern_tensor *tensor, object dtype, bint writeabl
     cdef LoopNest nest
     begin_nest(&nest, 1, tensor.ndim, tensor.shape)
     fill_tensor(&nest, 0, tensor)
-    return new_view(dtype, tensor.ndim, tensor.shape, nest.stride[0], nest.address[0], writeable,
-                    owner)
-
-
-cdef cnp.ndarray new_view(cnp.dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
-                          void *data, bint writeable, object owner):
-    cdef cnp.ndarray view
-    Py_INCREF(dtype)
-    view = PyArray_NewFromDescr(
-        &PyArray_Type, dtype, ndim, <const cnp.npy_intp *>shape, <const cnp.npy_intp *>strides,
-        data, cnp.NPY_ARRAY_WRITEABLE if writeable else 0, NULL)
-    cnp.set_array_base(view, owner)
-    return view
+    return new_ndarray(dtype, tensor.ndim, tensor.shape, nest.address[0], nest.stride[0], owner,
+                       writeable)

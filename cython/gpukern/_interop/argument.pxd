@@ -40,7 +40,7 @@ cdef int refuse_masked(CallContext *call, const Argument *argument) except -1
 cdef int set_describer(Protocol protocol, Describer describer) except -1
 cdef int describe_prepared(CallContext *call, object array, Argument *argument) except -1
 cdef cnp.ndarray new_ndarray(cnp.dtype dtype, int ndim, const int64_t *shape, void *data=*,
-                             const int64_t *strides=*)
+                             const int64_t *strides=*, object owner=*, bint writeable=*)
 cdef object new_ndarray_result(CallContext *call, const Argument *like, object dtype, int ndim,
                                const int64_t *shape, Argument *result)
 cdef int fill_from_ndarray(CallContext *call, Argument *argument, cnp.ndarray array) except -1

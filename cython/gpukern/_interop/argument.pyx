@@ -215,20 +215,25 @@ cdef int64_t *new_sizes(CallContext *call, Argument *argument, int ndim) except 
 
 
 cdef cnp.ndarray new_ndarray(cnp.dtype dtype, int ndim, const int64_t *shape, void *data=NULL,
-                             const int64_t *strides=NULL):
-    """A C-contiguous ndarray, uninitialised or of memory that the caller makes its base. `strides`,
-    in bytes, are those of other contiguous memory."""
+                             const int64_t *strides=NULL, object owner=None, bint writeable=True):
+    """An ndarray, C-contiguous or of other strides in bytes: of new memory, uninitialised, or of
+    that of an owner."""
+    cdef cnp.ndarray array
+    cdef int flags = 0 if data == NULL else cnp.NPY_ARRAY_CARRAY
     if ndim > GPUKERN_MAX_NDIM:
         raise GpukernValueError(
             f"the result must have at most {GPUKERN_MAX_NDIM} dimensions, got {ndim}")
     Py_INCREF(dtype)
     try:
-        return PyArray_NewFromDescr(
+        array = PyArray_NewFromDescr(
             &PyArray_Type, dtype, ndim, <const cnp.npy_intp *>shape, <const cnp.npy_intp *>strides,
-            data, 0 if data == NULL else cnp.NPY_ARRAY_CARRAY, NULL)
+            data, flags if writeable else flags & ~cnp.NPY_ARRAY_WRITEABLE, NULL)
     except ValueError:  # the sizes other than 0 have too large a product
         raise GpukernMemoryError("no memory has 2**63 bytes, for a result of shape "
                                  f"{tuple([shape[d] for d in range(ndim)])}") from None
+    if data != NULL:
+        cnp.set_array_base(array, owner)
+    return array
 
 
 cdef object new_ndarray_result(CallContext *call, const Argument *like, object dtype, int ndim,

@@ -169,32 +169,26 @@ cdef void destroy_capsule(object capsule) noexcept:
 
 cdef object export_dlpack(object owner, const gpukern_tensor *tensor, bint versioned, bint copied):
     """A capsule of a tensor whose memory and shape `owner` keeps alive."""
-    cdef DLManagedTensor *plain
-    cdef DLManagedTensorVersioned *managed
+    cdef void *memory = calloc(1, sizeof(DLManagedTensorVersioned))
+    cdef DLManagedTensorVersioned *managed = <DLManagedTensorVersioned *>memory
+    cdef DLManagedTensor *plain = <DLManagedTensor *>memory  # which is smaller
+    if memory == NULL:
+        raise MemoryError()
     if versioned:
-        managed = <DLManagedTensorVersioned *>calloc(1, sizeof(DLManagedTensorVersioned))
-        if managed == NULL:
-            raise MemoryError()
         managed.version.major = 1
         managed.flags = IS_COPIED if copied else 0
-        managed.dl_tensor = tensor[0]
-        managed.manager_ctx = <void *>owner
+        managed.dl_tensor, managed.manager_ctx = tensor[0], <void *>owner
         managed.deleter = delete_versioned
-        Py_INCREF(owner)
-        try:
-            return PyCapsule_New(managed, "dltensor_versioned", destroy_capsule)
-        except BaseException:
-            delete_versioned(managed)
-            raise
-    plain = <DLManagedTensor *>calloc(1, sizeof(DLManagedTensor))
-    if plain == NULL:
-        raise MemoryError()
-    plain.dl_tensor = tensor[0]
-    plain.manager_ctx = <void *>owner
-    plain.deleter = delete_plain
+    else:
+        plain.dl_tensor, plain.manager_ctx = tensor[0], <void *>owner
+        plain.deleter = delete_plain
     Py_INCREF(owner)
     try:
-        return PyCapsule_New(plain, "dltensor", destroy_capsule)
+        return PyCapsule_New(memory, "dltensor_versioned" if versioned else "dltensor",
+                             destroy_capsule)
     except BaseException:
-        delete_plain(plain)
+        if versioned:
+            delete_versioned(managed)
+        else:
+            delete_plain(plain)
         raise

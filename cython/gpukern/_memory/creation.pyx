@@ -20,7 +20,7 @@ from gpukern._interop.argument cimport (
 )
 from gpukern._interop.dtype cimport require_plain
 from gpukern._memory.device_array cimport allocate_device_array, copy_to_device, new_array_at
-from gpukern._runtime.runtime cimport check
+from gpukern._runtime.runtime cimport check, shown
 from gpukern._streams.call cimport Argument, CallContext, begin_call, keep, order_back
 from gpukern._streams.stream cimport as_device, legacy_stream
 from gpukern._streams.stream_tracker cimport StreamTracker, new_stream_tracker
@@ -138,9 +138,7 @@ def pinned_empty(shape, dtype=float):
         return new_ndarray(kind, ndim, sizes)
     with nogil:
         check(gpukern_allocate(PINNED, bytes_, NULL, &memory.data))
-    array = new_ndarray(kind, ndim, sizes, memory.data)
-    cnp.set_array_base(array, memory)
-    return array
+    return new_ndarray(kind, ndim, sizes, memory.data, NULL, memory)
 
 
 @cython.no_gc
@@ -184,9 +182,7 @@ def pinned_array(memory, int64_t size, dtype, shape):
     with nogil:
         check(gpukern_pin(PINNED, address, size))
     view.data = address
-    array = new_ndarray(kind, ndim, sizes, address)
-    cnp.set_array_base(array, view)
-    return array
+    return new_ndarray(kind, ndim, sizes, address, NULL, view)
 
 
 @cython.no_gc
@@ -282,12 +278,13 @@ cdef int fill_sizes(int64_t *sizes, object shape, cnp.dtype dtype, str function)
     total = max(dtype.itemsize, 1)
     for d in range(len(given)):
         if given[d] < 0:
-            raise GpukernValueError(f"{function}: shape must have no negative size, got {given[d]}")
+            raise GpukernValueError(f"{function}: shape must have no negative size, "
+                                    f"got {shown(given[d])}")
         # Zeros count as one, so that no later product of the sizes overflows.
         total *= max(given[d], 1)
         if total >= 2**63:
-            raise GpukernValueError(
-                f"{function}: shape must take less than 2**63 bytes, got {given}")
+            raise GpukernValueError(f"{function}: shape must take less than 2**63 bytes, "
+                                    f"got {tuple([shown(each) for each in given])}")
         sizes[d] = given[d]
     return <int>len(given)
 
