@@ -102,6 +102,9 @@ def test_ints_with_more_digits_than_python_writes(sign):
         (OverflowError, "seed", lambda: gpukern.fma(X, X, X, rounding="stochastic", seed=huge)),
         (OverflowError, "a must", lambda: gpukern.saxpy(huge, X, X)),
         (ValueError, "threads", lambda: gpukern.set_num_threads(huge)),
+        (ValueError, "shape", lambda: gpukern.empty(huge, device="cpu")),
+        (OverflowError, "a must", lambda: gpukern.elementwise("a + x")(huge, X)),
+        (ValueError, "mode", lambda: gpukern.typed.gather_into(X, np.array([0]), X, huge)),
     ]:
         with pytest.raises(error, match=f"{words} .*an int of 16610 bits") as caught:
             call()

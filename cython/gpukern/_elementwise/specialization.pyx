@@ -28,7 +28,7 @@ from gpukern._elementwise.loop_plan cimport (
 from gpukern._interop.argument cimport count_of
 from gpukern._interop.dtype cimport describe_dtype
 from gpukern._program.program cimport Program, compile_keyed, find_program
-from gpukern._runtime.runtime cimport check
+from gpukern._runtime.runtime cimport check, shown
 from gpukern._streams.call cimport Argument, CallContext, finish, start
 
 import numpy as np
@@ -109,7 +109,8 @@ cdef int store_number(object function, object name, object value, Scalar *scalar
         memcpy(scalar.word, &whole, sizeof(whole))
         if overflow:
             raise GpukernOverflowError(
-                f"{function}: {name} must be in [-2**63, 2**63), as a Python int, got {value}")
+                f"{function}: {name} must be in [-2**63, 2**63), as a Python int, "
+                f"got {shown(value)}")
         return WEAK_INT
     if kind is bool:
         (<char *>scalar.word)[0] = value

@@ -15,7 +15,7 @@ from gpukern._capi cimport (
 from gpukern._interop.scalar cimport as_bool
 from gpukern._program.kernel_args cimport UNKNOWN, KernelParameter, fill_parameter
 from gpukern._program.launch cimport launch
-from gpukern._runtime.runtime cimport check
+from gpukern._runtime.runtime cimport check, shown
 from gpukern._streams.stream cimport as_stream
 
 import operator
@@ -242,7 +242,7 @@ cdef uint32_t size_of(object size, Kernel kernel, str what) except? 0xffffffff:
                                f"got {type(size).__name__}") from None
     if not 0 <= number < 2**32:
         raise GpukernValueError(
-            f"{kernel.kernel_name}: {what} must be from 0 to 2**32 - 1, got {number}")
+            f"{kernel.kernel_name}: {what} must be from 0 to 2**32 - 1, got {shown(number)}")
     return number
 
 

@@ -23,6 +23,7 @@ from gpukern._capi cimport (
 )
 from gpukern._interop.dtype cimport bfloat16_bits, describe_dtype
 from gpukern._interop.scalar cimport float_of_int
+from gpukern._runtime.runtime cimport shown
 
 import sys
 
@@ -289,7 +290,7 @@ cdef bytes integer_bytes(object value, const KernelParameter *parameter):
     high = 1 << (bits - 1 if parameter.kind == SIGNED else bits)
     if not low <= value < high:
         raise GpukernOverflowError(
-            f"{what(parameter)} must fit {name_of_parameter(parameter)}, got {value}")
+            f"{what(parameter)} must fit {name_of_parameter(parameter)}, got {shown(value)}")
     return value.to_bytes(parameter.size, "little", signed=value < 0)
 
 
@@ -310,8 +311,7 @@ cdef bytes float_bytes(object value, const KernelParameter *parameter):
         infinite = isinf(float(data))
     if isinstance(value, int) and infinite:
         raise GpukernOverflowError(
-            f"{what(parameter)} must fit {name_of_parameter(parameter)}, "
-            f"got an int of {value.bit_length()} bits")
+            f"{what(parameter)} must fit {name_of_parameter(parameter)}, got {shown(value)}")
     return data.tobytes()
 
 

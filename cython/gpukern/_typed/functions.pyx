@@ -8,7 +8,7 @@ dimensions and modes by the numbers that the functions for Cython take."""
 cimport numpy as cnp
 from cpython.buffer cimport PyObject_CheckBuffer
 
-from gpukern._runtime.runtime cimport as_int
+from gpukern._runtime.runtime cimport as_int, shown
 
 import numpy as np
 
@@ -71,7 +71,7 @@ cdef object named(object number, dict names, str what):
     if number not in names:
         numbers = ", ".join([f"{key} ({name})" for key, name in names.items()])
         expected = " or ".join(numbers.rsplit(", ", 1))
-        raise GpukernValueError(f"{what} must be {expected}, got {number}")
+        raise GpukernValueError(f"{what} must be {expected}, got {shown(number)}")
     return names[number]
 
 
