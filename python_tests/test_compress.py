@@ -3,6 +3,8 @@
 
 """compress: an oracle on generated calls, NumPy by example, and the arrays of every library."""
 
+import warnings
+
 import numpy as np
 import oracle
 import pytest
@@ -345,3 +347,17 @@ def test_tensors_that_require_gradients():
         compress([1, 0, 1], leaf)
     with pytest.raises(BufferError, match=r"^compress: mask requires gradients"):
         compress(leaf, torch.zeros(3))
+
+
+def test_a_mask_may_not_reshape_x_while_it_is_read():
+    x = np.full(10, None)
+
+    class Mask:
+        def __array__(self, dtype=None, copy=None):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                x.shape = (2, 1, 5)
+            return np.ones(12, bool)
+
+    with pytest.raises(IndexError, match="beyond the 10 items of x"):
+        gpukern.compress(Mask(), x)

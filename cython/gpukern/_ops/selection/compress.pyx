@@ -6,6 +6,7 @@
 
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
 
 from gpukern._capi cimport (
     GPUKERN_AXIS_NONE, GPUKERN_INDEX_FILL, GPUKERN_MAX_NDIM, GPUKERN_OPAQUE, gpukern_compress,
@@ -174,9 +175,11 @@ cdef object by_positions(object mask, cnp.ndarray x, object axis, object size, o
     cdef CallContext call
     cdef Argument msk
     cdef gpukern_tensor like
+    cdef int64_t[GPUKERN_MAX_NDIM] sizes  # a copy: to read the mask may reshape x
     cdef str mode = "fill"
     begin_call(&call, "compress", device, stream, None, device_memory)
-    like.ndim, like.shape = cnp.PyArray_NDIM(x), <int64_t *>cnp.PyArray_DIMS(x)
+    like.ndim, like.shape = cnp.PyArray_NDIM(x), sizes
+    memcpy(sizes, cnp.PyArray_DIMS(x), like.ndim * sizeof(int64_t))
     c_axis = as_axis(&call, axis, like.ndim)
     describe_mask(&call, mask, &msk)
     if msk.c.ndim != 1:
