@@ -166,6 +166,7 @@ def test_device_arrays_are_not_converted_silently(device):
             compare()
     assert there in [there]
     assert {there: 1}[there] == 1
+    assert there not in (None, ..., "text")
     with pytest.raises(TypeError, match="len"):
         len(gpukern.to_device(1.0, device))
     with pytest.raises(gpukern.errors.GpukernTypeError, match="iteration over a 0-d"):

@@ -20,7 +20,7 @@ from gpukern._interop.argument cimport (
 from gpukern._interop.array_type cimport BY_DEVICE_ARRAY, ArrayType, register_device_array
 from gpukern._interop.dlpack cimport export_dlpack
 from gpukern._interop.dtype cimport describe_dtype
-from gpukern._interop.scalar cimport as_basic_index
+from gpukern._interop.scalar cimport as_basic_index, is_number
 from gpukern._runtime.runtime cimport check
 from gpukern._streams.call cimport (
     Argument, CallContext, begin_call, finish, link, order_back, pin, start, stream_of_call, what,
@@ -146,9 +146,10 @@ cdef class DeviceArray:
         return map(self.__getitem__, range(self.c.shape[0]))
 
     def __eq__(self, other):
-        if self is other:
-            return True
-        raise GpukernTypeError("a DeviceArray is not compared; call its numpy() method")
+        if other is not self and (is_number(other) or isinstance(other, (list, tuple))
+                                  or hasattr(other, "__dlpack__")):
+            raise GpukernTypeError("a DeviceArray is not compared; call its numpy() method")
+        return object.__eq__(self, other)
 
     def __hash__(self):
         return object.__hash__(self)
