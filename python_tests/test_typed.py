@@ -400,6 +400,24 @@ def test_a_keeps_its_kind():
             typed.saxpy_into(a, x, x, x.copy())
     with pytest.raises(gpukern.errors.GpukernOverflowError):
         typed.saxpy_into(2**63, whole, whole, whole.copy())
+    for a in (np.ones(3), [1, 2, 3]):
+        with pytest.raises(TypeError, match=r"^axpby: b must be a number, got (ndarray|list)$"):
+            typed.axpby_into(1, single, a, single, single.copy())
+
+
+def test_methods_of_subclasses_are_not_called():
+    class Longer(np.ndarray):
+        def __len__(self):
+            return 5
+
+        def __setitem__(self, key, value):
+            raise AssertionError
+
+    x, counts = np.ones(3).view(Longer), np.zeros(2, np.int64).view(Longer)
+    with pytest.raises(IndexError, match="beyond the 3 items of x"):
+        typed.compress_into(np.ones(5, bool), x, np.zeros(5))
+    typed.bincount_into(np.array([1, 1]), counts)
+    assert counts.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -46,8 +46,8 @@ cdef cnp.ndarray buffer_of(object buffer, int ndim, str what, bint integers=Fals
         raise GpukernTypeError(f"{what} must export a buffer, got {type(buffer).__name__}")
     elif is_masked(buffer):
         raise GpukernTypeError(f"{what} must not be a masked array")
-    else:
-        array = buffer if isinstance(buffer, np.ndarray) else np.asarray(memoryview(buffer))
+    else:  # not a subclass, which may override methods
+        array = np.asarray(buffer if isinstance(buffer, np.ndarray) else memoryview(buffer))
     if cnp.PyArray_NDIM(array) != ndim:
         raise GpukernValueError(f"{what} must be {ndim}-D, got {cnp.PyArray_NDIM(array)}-D")
     if integers and (not cnp.PyArray_ISINTEGER(array) or cnp.PyArray_ISBYTESWAPPED(array)):
@@ -63,6 +63,13 @@ cdef cnp.ndarray positions_of(object buffer, str what):
     if not cnp.PyArray_ISWRITEABLE(array):
         raise GpukernValueError(f"{what} is read-only")
     return array
+
+
+cdef object factor_of(object number, str what):
+    """A number or a 0-d array."""
+    if isinstance(number, (list, tuple)) or getattr(number, "ndim", 0) != 0:
+        raise GpukernTypeError(f"{what} must be a number, got {type(number).__name__}")
+    return number
 
 
 cdef object named(object number, dict names, str what):
@@ -178,7 +185,8 @@ def bincount_into(index, out, mode=0):
     """Writes to ``out[n]`` how many numbers of the index are ``n``.
 
     An index of an integer dtype, and int64 counts, of one dimension. `mode`: 0 raise, or 3 fill,
-    which does not count numbers outside ``[0, len(out))``; see :func:`gpukern.bincount`.
+    which does not count numbers outside ``[0, len(out))``; see :func:`gpukern.bincount`, whose
+    result is copied to `out`.
     """
     index = buffer_of(index, 1, "bincount: index", integers=True)
     out = positions_of(out, "bincount: out")
@@ -221,7 +229,7 @@ def nonzero_into(mask, out):
     and zeros beyond the last one.
 
     Returns the number of all of them, which may be more than the array holds; see
-    :func:`gpukern.nonzero`.
+    :func:`gpukern.nonzero`, whose result is copied to `out`.
     """
     mask = buffer_of(mask, 1, "nonzero: mask")
     out = positions_of(out, "nonzero: out")
@@ -252,7 +260,7 @@ def saxpy_into(a, x, y, out):
 
     Arrays of one dimension and of a dtype of :func:`gpukern.saxpy`.
     """
-    saxpy(a, buffer_of(x, 1, "saxpy: x"), buffer_of(y, 1, "saxpy: y"),
+    saxpy(factor_of(a, "saxpy: a"), buffer_of(x, 1, "saxpy: x"), buffer_of(y, 1, "saxpy: y"),
           out=buffer_of(out, 1, "saxpy: out"))
 
 
@@ -261,8 +269,8 @@ def axpby_into(a, x, b, y, out):
 
     Arrays of one dimension and of dtypes of :func:`gpukern.axpby`.
     """
-    axpby(a, buffer_of(x, 1, "axpby: x"), b, buffer_of(y, 1, "axpby: y"),
-          out=buffer_of(out, 1, "axpby: out"))
+    axpby(factor_of(a, "axpby: a"), buffer_of(x, 1, "axpby: x"), factor_of(b, "axpby: b"),
+          buffer_of(y, 1, "axpby: y"), out=buffer_of(out, 1, "axpby: out"))
 
 
 def fma_into(x, y, z, out):
