@@ -284,7 +284,7 @@ cdef int fill_sizes(int64_t *sizes, object shape, cnp.dtype dtype, str function)
         total *= max(given[d], 1)
         if total >= 2**63:
             raise GpukernValueError(f"{function}: shape must take less than 2**63 bytes, "
-                                    f"got {tuple([shown(each) for each in given])}")
+                                    f"got ({', '.join([str(shown(each)) for each in given])})")
         sizes[d] = given[d]
     return <int>len(given)
 

@@ -173,8 +173,9 @@ def bincount(index, weights=None, *, size=None, mode="raise", order="fixed", dev
     start(&call, &idx)
     call.c.index_errors = NULL  # a deferred error would name a number that nobody has given
     status = gpukern_scatter(&zero.c, &idx.c, &vals.c, 0, &dst.c, &options, &call.c)
-    finish(&call, GPUKERN_SUCCESS if status == GPUKERN_INDEX_ERROR else status)
-    if status == GPUKERN_INDEX_ERROR:
+    is_bad = status == GPUKERN_INDEX_ERROR and call.watch.error == NULL
+    finish(&call, GPUKERN_SUCCESS if is_bad else status)
+    if is_bad:
         raise GpukernIndexError(bad_number(&idx, size, bins))
     return end_call(&call, result, &dst)
 
