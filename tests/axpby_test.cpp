@@ -74,6 +74,29 @@ TEST_P(AxpbyTest, ContiguousArraysOfA16BitType) {
     }
 }
 
+// As those of saxpy.
+TEST_P(AxpbyTest, NumbersAndArraysOfOneType) {
+  const Array a(Placement::Cpu, kSingle, {});
+  const Array b(Placement::Cpu, kSingle, {});
+  const Array wide_a(Placement::Cpu, kDouble, {});
+  const Array wide_b(Placement::Cpu, kDouble, {});
+  for (const gpukern_dtype type : {kHalf, kBFloat, kSingle, kDouble})
+    for (const Shape& shape : {Shape{3, 1031}, Shape{300, 5}, Shape{40, 3, 50}})
+      for (const Layout x : kInputLayouts)
+        for (const Layout out : kOutputLayouts) {
+          SCOPED_TRACE(testing::Message() << static_cast<int>(type.bits) << ' '
+                                          << static_cast<int>(x) << ' ' << static_cast<int>(out));
+          const Array of_x(placement(), type, shape, x);
+          const Array of_y(placement(), type, shape, out);
+          const Array result(placement(), type, shape, out);
+          fill_random(result.memory->host, random_);
+          const bool is_wide = type.bits == 64;
+          expect_sum({is_wide ? wide_a : a, of_x, is_wide ? &wide_b : &b, of_y, result},
+                     placement(), random_);
+          expect_sum({is_wide ? wide_a : a, of_x, nullptr, of_y, of_y}, placement(), random_);
+        }
+}
+
 TEST_P(AxpbyTest, EveryNumberOfColumns) {
   for (std::int64_t columns = 1; columns < 40; ++columns)
     for (const Layout layout : {Layout::Contiguous, Layout::Fortran})

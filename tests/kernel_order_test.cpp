@@ -289,6 +289,38 @@ TEST_F(EarlyKernelTest, GraphsHaveProgrammaticEdges) {
   EXPECT_EQ(edge.type, kProgrammatic);
 }
 
+/// By tiles, and by elements of short rows: a kernel reads what the previous one wrote.
+TEST_F(EarlyKernelTest, StridedSumsAreInOrder) {
+  for (const auto& [rows, columns, pitch] :
+       {std::array<std::int64_t, 3>{30000, 100, 128}, {400000, 5, 8}}) {
+    const DeviceMemory<float> ones(rows * pitch);
+    const DeviceMemory<float> counts(rows * pitch);
+    ones.write(std::vector<float>(static_cast<std::size_t>(rows * pitch), 1));
+    counts.write(std::vector<float>(static_cast<std::size_t>(rows * pitch), 0));
+    std::array<std::int64_t, 2> shape{rows, columns};
+    std::array<std::int64_t, 2> strides{pitch, 1};
+    gpukern_tensor one = ones.tensor();
+    gpukern_tensor count = counts.tensor();
+    for (gpukern_tensor* view : {&one, &count}) {
+      view->ndim = 2;
+      view->shape = shape.data();
+      view->strides = strides.data();
+    }
+    const float a = 1;
+    const StreamHandle stream;
+    gpukern_exec exec = GPUKERN_EXEC_INIT;
+    exec.stream = stream;
+    cuda("cuCtxSynchronize");
+    for (int round = 0; round < kRounds; ++round)
+      ASSERT_EQ(gpukern_saxpy(&a, &one, &count, &count, &exec), GPUKERN_SUCCESS)
+          << gpukern_last_error();
+    stream.synchronize();
+    const std::vector<float> sums = counts.read();
+    for (std::int64_t i = 0; i < rows * pitch; ++i)
+      ASSERT_EQ(sums[static_cast<std::size_t>(i)], i % pitch < columns ? kRounds : 0);
+  }
+}
+
 /// Several launches for each list: a list reads what the previous one wrote.
 TEST_F(EarlyKernelTest, ListsAreInOrder) {
   constexpr std::int64_t kArrays = 2100;

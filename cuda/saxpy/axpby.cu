@@ -8,6 +8,7 @@
 
 #include "cuda/runtime/kernels.hpp"
 #include "cuda/saxpy/axpby.cuh"
+#include "cuda/saxpy/axpby_numbers.hpp"
 #include "cuda/saxpy/axpby_tiles.hpp"
 #include "cuda/saxpy/axpby_words.hpp"
 
@@ -172,7 +173,8 @@ void axpby(const AxpbyArgs& args, cudaStream_t stream) {
     line.loop.push(1, {});
     return axpby(line, stream);
   }
-  if (axpby_words(args, stream) || axpby_tiles(args, stream)) return;
+  if (axpby_of_numbers(args, stream) || axpby_words(args, stream) || axpby_tiles(args, stream))
+    return;
   if (has_short_lines(args.loop) && (args.is_wide() ? run_short_lines<double>(args, stream)
                                                     : run_short_lines<float>(args, stream)))
     return;

@@ -49,7 +49,7 @@ void saxpy_alone(const SaxpyManyArgs& args, const SaxpyEntry& entry, cudaStream_
 template <class T>
 class Launches {
  public:
-  Launches(T a, cudaStream_t stream) : stream_(stream) { table_.a = a; }
+  Launches(const Scale<T>& scale, cudaStream_t stream) : stream_(stream) { table_.scale = scale; }
 
   void add(const SaxpyEntry& entry) {
     for (std::int64_t begin = 0; begin < entry.count; begin += kMostElements) {
@@ -86,7 +86,7 @@ class Launches {
   }
   void launch_few() const {
     SmallTable<T> few;
-    few.a = table_.a;
+    few.scale = table_.scale;
     few.entries = table_.entries;
     std::copy_n(table_.first, few.entries, few.first);
     std::copy_n(table_.count, few.entries, few.count);
@@ -108,9 +108,7 @@ class Launches {
 
 template <class T>
 void saxpy_tables(const SaxpyManyArgs& args, cudaStream_t stream) {
-  T a;
-  std::memcpy(&a, args.a, sizeof(T));
-  Launches<T> launches(a, stream);
+  Launches<T> launches(Scale<T>::of(args.a, nullptr), stream);
   for (const SaxpyEntry& entry : args.entries) {
     if (aligned_to_elements(entry, args.item))
       launches.add(entry);

@@ -21,7 +21,7 @@ inline constexpr int kTileWords = kSaxpyManyThreads * kSaxpyManyWords;
 template <class T, int kEntries>
 struct SaxpyTable {
   static constexpr int kSize = kEntries;
-  T a;
+  Scale<T> scale;
   int entries = 0;
   std::uint32_t first[kEntries];  ///< the number of the entry's first tile, in ascending order
   std::uint32_t count[kEntries];  ///< of elements
@@ -42,12 +42,12 @@ struct SaxpyArrays {
     return elements * static_cast<std::int64_t>(sizeof(T));
   }
   /// Elements [begin, begin + a word) that are in the arrays.
-  __device__ void edge(T a, int begin) const {
+  __device__ void edge(const Scale<T>& scale, int begin) const {
     const int end = min(begin + kPerWord<T>, count);
     for (int i = max(begin, 0); i < end; ++i) {
       T result;
-      multiply_add(a, *reinterpret_cast<const T*>(x + bytes(i)),
-                   *reinterpret_cast<const T*>(y + bytes(i)), result);
+      scale.apply(*reinterpret_cast<const T*>(x + bytes(i)),
+                  *reinterpret_cast<const T*>(y + bytes(i)), result);
       *reinterpret_cast<T*>(out + bytes(i)) = result;
     }
   }
@@ -59,7 +59,7 @@ struct SaxpyArrays {
 /// A thread's words of a tile, from element `begin` on, where the words of x and y are aligned as
 /// well. The loads of all words come first, so that they overlap.
 template <class T>
-__device__ void compute_aligned(const SaxpyArrays<T>& arrays, T a, int begin) {
+__device__ void compute_aligned(const SaxpyArrays<T>& arrays, const Scale<T>& scale, int begin) {
   constexpr int kStep = kSaxpyManyThreads * kPerWord<T>;
   const auto is_whole = [&](int at) { return at >= 0 && at + kPerWord<T> <= arrays.count; };
   uint4 x[kSaxpyManyWords];
@@ -75,16 +75,16 @@ __device__ void compute_aligned(const SaxpyArrays<T>& arrays, T a, int begin) {
   for (int w = 0; w < kSaxpyManyWords; ++w) {
     const int at = begin + w * kStep;
     if (is_whole(at))
-      arrays.store(at, multiply_add(a, x[w], y[w]));
+      arrays.store(at, scaled_word(scale, x[w], y[w]));
     else
-      arrays.edge(a, at);
+      arrays.edge(scale, at);
   }
 }
 
 /// The same where a word of x or y is shifted out of the two aligned words that contain it: not so
 /// at the ends of the arrays, outside which these would begin or end.
 template <class T>
-__device__ void compute_shifted(const SaxpyArrays<T>& arrays, T a, int begin) {
+__device__ void compute_shifted(const SaxpyArrays<T>& arrays, const Scale<T>& scale, int begin) {
   constexpr int kStep = kSaxpyManyThreads * kPerWord<T>;
 #pragma unroll 1
   for (int w = 0; w < kSaxpyManyWords; ++w) {
@@ -94,9 +94,9 @@ __device__ void compute_shifted(const SaxpyArrays<T>& arrays, T a, int begin) {
       const UnalignedReader y(arrays.y + arrays.bytes(at));
       const UnalignedReader::Loaded left = x.load(0);
       const UnalignedReader::Loaded right = y.load(0);
-      arrays.store(at, multiply_add(a, x.word(left), y.word(right)));
+      arrays.store(at, scaled_word(scale, x.word(left), y.word(right)));
     } else {
-      arrays.edge(a, at);
+      arrays.edge(scale, at);
     }
   }
 }
@@ -131,9 +131,9 @@ __global__ void __launch_bounds__(kSaxpyManyThreads)
   wait_for_previous();
   launch_next();
   if (aligned)
-    compute_aligned(arrays, table.a, begin);
+    compute_aligned(arrays, table.scale, begin);
   else
-    compute_shifted(arrays, table.a, begin);
+    compute_shifted(arrays, table.scale, begin);
 }
 
 }  // namespace gpukern::gpu

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "src/core/dtype.hpp"
 #include "src/core/float16.hpp"
@@ -48,5 +50,46 @@ inline __device__ void multiply_add(std::int64_t a, std::int64_t x, std::int64_t
   out = static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(x) +
                                   static_cast<std::uint64_t>(y));
 }
+
+/// Types of which saxpy also computes axpby.
+template <class T>
+inline constexpr bool kIsReal =
+    std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+/// The factors of axpby, in place of that of saxpy and one.
+struct Factors {
+  double a;
+  double b;
+};
+
+/// a * x + y, of real numbers a * x + b * y.
+template <class T, bool = kIsReal<T>>
+struct Scale {
+  T a;
+
+  static Scale of(const std::byte* saxpy_a, const Factors* /*factors*/) {
+    Scale scale;
+    std::memcpy(&scale.a, saxpy_a, sizeof(T));
+    return scale;
+  }
+  __device__ void apply(T x, T y, T& out) const { multiply_add(a, x, y, out); }
+};
+template <class T>
+struct Scale<T, true> {
+  using Compute = decltype(widen(T{}));
+  Compute a;
+  Compute b;
+
+  static Scale of(const std::byte* saxpy_a, const Factors* factors) {
+    if (factors != nullptr)
+      return {static_cast<Compute>(factors->a), static_cast<Compute>(factors->b)};
+    T a;
+    std::memcpy(&a, saxpy_a, sizeof(T));
+    return {widen(a), 1};
+  }
+  __device__ void apply(T x, T y, T& out) const {
+    narrow(fused(a, widen(x), rounded_product(b, widen(y))), out);
+  }
+};
 
 }  // namespace gpukern::gpu

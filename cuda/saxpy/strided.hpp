@@ -5,11 +5,12 @@
 
 #include <cuda_runtime.h>
 
+#include "cuda/saxpy/math.cuh"
 #include "src/core/operation.hpp"
 
 namespace gpukern::gpu {
 
-/// saxpy of operands that are not all contiguous.
-void saxpy_strided(const SaxpyArgs& args, cudaStream_t stream);
+/// saxpy, or axpby by `factors`, of operands that are not all contiguous.
+void saxpy_strided(const SaxpyArgs& args, const Factors* factors, cudaStream_t stream);
 
 }  // namespace gpukern::gpu

@@ -159,7 +159,7 @@ class CheckedSum {
       std::array<std::int64_t, 6> strides{};
       for (const Input& input : inputs_) strides[input.number] = input.argument.tensor.stride[at];
       strides[kResult] = out.stride[at];
-      strides[kPosition] = position[at];
+      if (args_.stochastic) strides[kPosition] = position[at];  // else dimensions could not merge
       args_.loop.push(out.shape[at], strides);
     }
     args_.loop.sort_by(kResult);
