@@ -227,6 +227,14 @@ TEST_P(TakeAlongAxisTest, ManyElements) {
   check(bytes_dtype(2), {3, 50, 90}, kInt64.dtype, {3, 70, 90}, 1, GPUKERN_INDEX_CLIP);
 }
 
+// On a GPU, wide strips.
+TEST_P(TakeAlongAxisTest, FewRowsOfManyColumns) {
+  for (const std::int64_t rows : {1, 3, 40}) {
+    check(bytes_dtype(4), {3, 5000}, kInt64.dtype, {rows, 5000}, 0, GPUKERN_INDEX_WRAP);
+    check(bytes_dtype(1), {2, 3, 2500}, kInt32.dtype, {2, rows, 2500}, 1, GPUKERN_INDEX_CLIP);
+  }
+}
+
 TEST_P(TakeAlongAxisTest, EmptyResultsCheckNoIndex) {
   for (const gpukern_index_mode mode : kModes) {
     for (const auto& [from, at] : {std::pair(Shape{0, 3}, Shape{1, 5}),

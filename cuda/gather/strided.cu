@@ -202,10 +202,12 @@ void run_strided(const GatherLaunch& call) {
   static_assert(kSource == 0 && kIndex == 1 && kOut == 2);
   Loop<3> words;
   Loop<1> fill_values;
-  for (int d = 0; d < args.loop.ndim; ++d) {
-    const auto& stride = args.loop.stride;
-    words.push(args.loop.extent[d], {stride[kSource][d], stride[kIndex][d], stride[kOut][d]});
-    fill_values.push(args.loop.extent[d], {stride[kFillValue][d]});
+  Loop<4> loop = args.loop;
+  loop.sort_by(kOut);
+  for (int d = 0; d < loop.ndim; ++d) {
+    const auto& stride = loop.stride;
+    words.push(loop.extent[d], {stride[kSource][d], stride[kIndex][d], stride[kOut][d]});
+    fill_values.push(loop.extent[d], {stride[kFillValue][d]});
   }
   if (per_item > 1) words.push(per_item, {width, 0, width});
   words.coalesce();

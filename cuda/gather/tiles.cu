@@ -88,17 +88,21 @@ std::int64_t distance(std::int64_t stride) { return stride < 0 ? -stride : strid
 /// Where neighbouring columns are nearer in the source than positions on the axis, a strip reads a
 /// part of each row of the source: a number of columns whose parts stay in the L2 cache, but whole
 /// sectors of source and out.
-std::int64_t strip_columns(const TileArgs& tiles, std::int64_t n) {
+std::int64_t strip_columns(const TileArgs& tiles, std::int64_t n, std::int64_t matrices) {
   constexpr std::int64_t kSector = 32;
   constexpr std::int64_t kMost = 256;
   constexpr std::int64_t kLongest = 1 << 30;  // the kernel counts the columns of a strip in 32 bits
   const std::int64_t apart = distance(tiles.column[kSource]);
   if (apart == 0 || apart >= distance(tiles.axis_stride)) return std::min(tiles.columns, kLongest);
+  const std::int64_t blocks = ceil_divide(resident_grid(), matrices);  // of a matrix
   const std::int64_t sector = std::min(apart, distance(tiles.column[kOut]));
   std::int64_t width = kMost;
   while (width > 1 && width / 2 * sector >= kSector &&
          n * width * apart > device_facts().l2_bytes / 8)
     width /= 2;
+  // A strip of few rows would leave threads of its tile without an element; but all blocks are to
+  // have one.
+  while (width * tiles.rows < kTileItems && width * blocks < tiles.columns) width *= 2;
   return tiles.columns < 2 * width ? tiles.columns : width;
 }
 
@@ -121,7 +125,7 @@ void run_tiles(const GatherLaunch& call) {
   tiles.axis_stride = args.axis.ndim == 1 ? args.axis.stride[0][0] : 0;
   tiles.rows = extent[1];
   tiles.columns = extent[2];
-  tiles.strip_columns = strip_columns(tiles, args.n);
+  tiles.strip_columns = strip_columns(tiles, args.n, extent[0]);
   tiles.width = FastDivmod<std::int64_t>(tiles.strip_columns);
   const std::int64_t strips = ceil_divide(tiles.columns, tiles.strip_columns);
   const std::int64_t tiles_of_strip = ceil_divide(tiles.rows * tiles.strip_columns, kTileItems);
