@@ -90,6 +90,13 @@ def test_weights_are_added_in_the_order_of_scatter(place, rng, dtype):
     assert result.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("size", [3000, 9000, 20_000])
+def test_many_numbers_of_many_bins(place, rng, size):
+    """On a GPU, up to 9000 counts, and fewer than all blocks, are in shared memory."""
+    index = (rng.random(size * 500) ** 3 * size).astype("i4")
+    assert np.array_equal(count(place, index, size=size), np.bincount(index, minlength=size))
+
+
 def test_up_to_255_weights_of_a_bin_give_numpys_sum(place, rng):
     index, weights = rng.integers(0, 1000, 5000), rng.standard_normal(5000)
     expected = np.bincount(index, weights, 1000)

@@ -125,9 +125,9 @@ def test_many_values_of_an_element(place, rng, kind, reduce):
         assert result.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i4", "i8"])
 def test_sums_in_any_order(place, rng, dtype):
-    for n, m in [(7, 1000), (50, 3000), (1000, 300_000)]:
+    for n, m in [(7, 1000), (50, 3000), (1000, 300_000), (200_000, 100_000)]:
         target, values = (rng.integers(-9, 9, size).astype(dtype) for size in (n, m))  # exact
         index = rng.integers(0, n, m)
         expected = target.copy()

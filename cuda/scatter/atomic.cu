@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Reductions whose order does not matter, one value for each update, by atomic operations. These
-// take at least 32 bits: narrow integers are combined as 32-bit ones in an array beside the target.
+// take at least 32 bits: narrower numbers are combined as 32-bit ones in an array beside the
+// target.
 #include <algorithm>
 
 #include "cuda/common/vector_access.cuh"
@@ -16,31 +17,53 @@ namespace {
 
 constexpr int kAddThreads = 1024;
 
+/// The type of values that are narrower than what the atomic operations take.
+enum class Narrow : std::int8_t { No, Int8, UInt8, Int16, UInt16, Half, BFloat16 };
+
+template <class T>
+inline constexpr bool kIsNarrow = sizeof(T) < kAtomicBytes;
+
+/// Of a dtype below 32 bits.
+Narrow narrow_of(gpukern_dtype dtype) {
+  switch (dtype.code) {
+    case GPUKERN_FLOAT:
+      return Narrow::Half;
+    case GPUKERN_BFLOAT:
+      return Narrow::BFloat16;
+    case GPUKERN_INT:
+      return dtype.bits == 8 ? Narrow::Int8 : Narrow::Int16;
+    default:
+      return dtype.bits == 8 ? Narrow::UInt8 : Narrow::UInt16;
+  }
+}
+
 /// The values as the atomic operations take them.
 struct AtomicValues {
   UpdateValues values;
-  std::int64_t bytes;  ///< of a value, which may be narrower than T
-  bool is_signed;
+  Narrow narrow;
 
   /// See UpdateValues::load().
   template <class T, int kCount>
   __device__ void load(std::int64_t first, std::int64_t between, std::int64_t last,
                        T (&value)[kCount]) const {
-    if constexpr (std::is_same_v<T, unsigned>) {
-      if (bytes == 1) return load_as<std::uint8_t>(first, between, last, value);
-      if (bytes == 2) return load_as<std::uint16_t>(first, between, last, value);
-    }
-    values.load(first, between, last, value);
-  }
-
- private:
-  template <class Raw, int kCount>
-  __device__ void load_as(std::int64_t first, std::int64_t between, std::int64_t last,
-                          unsigned (&value)[kCount]) const {
-    Raw raw[kCount];
-    values.load(first, between, last, raw);
+    OffsetsAt<1> at[kCount];
+    values.updates.find(Positions<kCount>(first, between, last).of, at);
+    const auto load_as = [&]<class Raw>(Raw) {
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) value[k] = static_cast<unsigned>(as_index(raw[k], is_signed));
+      for (int k = 0; k < kCount; ++k)
+        value[k] =
+            static_cast<T>(widened(*reinterpret_cast<const Raw*>(values.values + at[k].offset[0])));
+    };
+    if constexpr (std::is_same_v<T, unsigned>) {
+      if (narrow == Narrow::Int8) return load_as(std::int8_t{});
+      if (narrow == Narrow::UInt8) return load_as(std::uint8_t{});
+      if (narrow == Narrow::Int16) return load_as(std::int16_t{});
+      if (narrow == Narrow::UInt16) return load_as(std::uint16_t{});
+    } else if constexpr (std::is_same_v<T, float>) {
+      if (narrow == Narrow::Half) return load_as(Half{});
+      if (narrow == Narrow::BFloat16) return load_as(BFloat16{});
+    }
+    load_as(T{});
   }
 };
 
@@ -97,10 +120,6 @@ struct KeyCache {
  private:
   static constexpr unsigned long long kNone = ~0ULL;
 };
-
-/// Whether elements of type T are too narrow for atomic operations.
-template <class T>
-inline constexpr bool kIsNarrow = std::is_integral_v<T> && sizeof(T) < kAtomicBytes;
 
 /// The most updates of a thread, and those in flight.
 constexpr std::int64_t kMostUpdates = 8;
@@ -183,8 +202,6 @@ __global__ void __launch_bounds__(kAddThreads)
   }
 }
 
-/// The most bytes of sums in shared memory: of two blocks on every GPU.
-constexpr std::int64_t kMostShared = 32 << 10;
 /// The updates for each sum of a block and for each thread that justify them.
 constexpr std::int64_t kLeastShare = 4;
 
@@ -193,10 +210,14 @@ template <class A>
 Grid shared_grid(const ScatterCall& call) {
   const std::int64_t keys = call.args.keys.count();
   const auto bytes = static_cast<std::int64_t>(sizeof(A)) * keys;
-  const std::int64_t blocks = std::min(std::int64_t{2} * device_facts().multiprocessors,
-                                       call.count / (kLeastShare * kAddThreads));
-  const bool pays = call.args.reduce == GPUKERN_REDUCE_ADD && bytes <= kMostShared &&
-                    call.count >= kLeastShare * keys * blocks;
+  const DeviceFacts facts = device_facts();
+  const std::int64_t blocks =
+      std::min(std::int64_t{2} * facts.multiprocessors,
+               call.count / (kLeastShare * std::max<std::int64_t>(keys, kAddThreads)));
+  // Of two blocks on a multiprocessor, of which the system takes 1 KiB each.
+  const std::int64_t most = facts.shared_bytes / 2 - 1024;
+  const bool pays = call.args.reduce == GPUKERN_REDUCE_ADD && bytes <= most &&
+                    (keys <= kAddThreads || 2 * blocks >= facts.multiprocessors);
   return {.blocks = pays ? blocks : 0,
           .threads = kAddThreads,
           .shared_bytes = static_cast<std::size_t>(bytes)};
@@ -220,18 +241,21 @@ void launch_items(const ScatterCall& call, const AtomicValues& values,
 
 /// Combines the target's elements with the results of their updates; `none` stands for one that
 /// changes nothing.
-template <class T>
+template <class T, class Wide>
 __global__ void __launch_bounds__(kThreads)
-    combine_with_target_kernel(const unsigned* results, unsigned none, std::int64_t keys,
+    combine_with_target_kernel(const Wide* results, Wide none, std::int64_t keys,
                                const __grid_constant__ TargetElements elements,
                                const __grid_constant__ Reduction reduction) {
+  using A = Accumulator<T>;
   const std::int64_t key = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (key >= keys || results[key] == none) return;
   T* const to = reinterpret_cast<T*>(elements.at(key));
-  *to = combine(reduction, *to, static_cast<T>(results[key]));
+  const A sum = combine(reduction, widened(*to), static_cast<A>(results[key]));
+  *to = finished<T>(reduction.reduce, sum, 2);
 }
 
-template <class T>
+/// Combines elements of type T as of type Wide, unsigned or float.
+template <class T, class Wide>
 void combine_narrow(Device& device, const ScatterCall& call) {
   const ScatterArgs& args = call.args;
   const Reduction reduction = reduction_of(args.reduce, args.dtype);
@@ -247,13 +271,14 @@ void combine_narrow(Device& device, const ScatterCall& call) {
         "cudaMemsetAsync");
   Loop<1> in_order;
   in_order.push(keys, {kAtomicBytes});
-  launch_items<unsigned>(
-      call, {update_values(args), args.item, is_signed},
-      {static_cast<std::byte*>(memory.data()), LoopOffsets(in_order)},
-      reduction_of(args.reduce, {args.dtype.code, 8 * kAtomicBytes, args.dtype.lanes}));
-  launch(combine_with_target_kernel<T>, ceil_divide(keys, kThreads), call.stream,
-         static_cast<const unsigned*>(memory.data()), 0x01010101U * static_cast<unsigned>(byte),
-         keys, target_elements(args), reduction);
+  const std::uint8_t code = std::is_integral_v<T> ? args.dtype.code : std::uint8_t{GPUKERN_FLOAT};
+  launch_items<Wide>(call, {update_values(args), narrow_of(args.dtype)},
+                     {static_cast<std::byte*>(memory.data()), LoopOffsets(in_order)},
+                     reduction_of(args.reduce, {code, 8 * kAtomicBytes, args.dtype.lanes}));
+  launch(combine_with_target_kernel<T, Wide>, ceil_divide(keys, kThreads), call.stream,
+         static_cast<const Wide*>(memory.data()),
+         gpukern::bits_as<Wide>(0x01010101U * static_cast<unsigned>(byte)), keys,
+         target_elements(args), reduction);
 }
 
 }  // namespace
@@ -274,11 +299,13 @@ void scatter_atomically(Device& device, const ScatterCall& call) {
   if (call.columns > 1) return scatter_direct(call, true);
   visit_combined_type(call.args.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (kIsNarrow<T>)
-      combine_narrow<T>(device, call);
+    if constexpr (kIsNarrow<T> && std::is_integral_v<T>)
+      combine_narrow<T, unsigned>(device, call);
+    else if constexpr (kIsNarrow<T>)
+      combine_narrow<T, float>(device, call);
     else if constexpr (!std::is_void_v<AtomicType<T>>)
-      launch_items<T>(call, {update_values(call.args), sizeof(T), false},
-                      target_elements(call.args), reduction_of(call.args.reduce, call.args.dtype));
+      launch_items<T>(call, {update_values(call.args), Narrow::No}, target_elements(call.args),
+                      reduction_of(call.args.reduce, call.args.dtype));
   });
 }
 

@@ -213,9 +213,10 @@ struct Choice {
 
 /// Up to here, atomic operations are faster than sorting, unless few rows have most updates.
 constexpr std::int64_t kAtomicRowsTo = 1 << 18;
-/// Up to here, and to a target that stays in the cache, those of single values are faster: of
-/// floating-point numbers in any order, and of integers.
-constexpr std::int64_t kAtomicTo = 1 << 20;
+/// Up to here, and to a target that stays in the cache, they are faster for columns and for single
+/// values: floating-point numbers in any order, and integers.
+constexpr std::int64_t kAtomicColumnsTo = 1 << 20;
+constexpr std::int64_t kAtomicTo = 1 << 22;
 constexpr std::int64_t kAtomicIntegersTo = 1 << 23;
 
 /// Whether random accesses to an array find it in the L2 cache, beside what else passes through it.
@@ -237,7 +238,9 @@ bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
   if (call.columns > 1 && !args.any_order) return call.count <= kAtomicRowsTo;
   // Updates in order have the keys of few rows along the axis at a time.
   const std::int64_t keys = std::min(args.keys.count(), args.n * args.key_step);
-  const std::int64_t most = is_ordered || call.columns > 1 ? kAtomicTo : kAtomicIntegersTo;
+  const std::int64_t most = call.columns > 1 ? kAtomicColumnsTo
+                            : is_ordered     ? kAtomicTo
+                                             : kAtomicIntegersTo;
   const std::int64_t item = std::max(args.item, kAtomicBytes);
   return call.count * call.columns <= most || stays_cached(keys * call.columns * item);
 }
