@@ -165,6 +165,16 @@ TEST_P(PutAlongAxisTest, ManyElements) {
   }
 }
 
+// On a GPU, a thread for each of some thousand lines, and a table that is larger than a part of the
+// cache.
+TEST_P(PutAlongAxisTest, ManyLinesAndManyElements) {
+  for (const gpukern_index_mode mode : kModes) {
+    check(bytes_dtype(4), {100, 5000}, kInt64.dtype, {60, 5000}, 0, scatter_options(mode));
+    check(bytes_dtype(2), {3, 70, 2000}, kInt32.dtype, {3, 50, 2000}, 1, scatter_options(mode));
+  }
+  check(bytes_dtype(1), {9 << 20}, kInt32.dtype, {600000}, 0, scatter_options(GPUKERN_INDEX_CLIP));
+}
+
 TEST_P(PutAlongAxisTest, ArgumentsMayOverlap) {
   for (const std::int64_t shift : {-48, -8, 0, 8, 48}) {
     Array target(placement(), kInt64.dtype, {30, 40});

@@ -27,10 +27,8 @@ struct UpdateLine {
     const OffsetsAt<3> at = of.lines.at(line);
     values = of.values + at.offset[kLineValue];
     elements = of.target + at.offset[kLineElement];
-#pragma unroll
-    for (int i = 0; i < kMostAlong; ++i)
-      position[i] =
-          i < of.length ? of.index.load(at.offset[kLineIndex] + i * step[kLineIndex]) : -1;
+    of.index.load([&](int i) { return at.offset[kLineIndex] + i * step[kLineIndex]; },
+                  [&](int i) { return i < of.length; }, position);
 #pragma unroll
     for (int i = 0; i < kMostAlong; ++i)
       position[i] = i < of.length ? of.index.resolve(position[i]) : -1;

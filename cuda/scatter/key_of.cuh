@@ -39,6 +39,20 @@ struct IndexReader {
     const std::byte* const from = data + offset;
     return aligned ? load_index(from, type, true) : load_misaligned_index(from, type);
   }
+  /// Loads those at offset(k), or 0 where exists(k) is false; all before the first use, if they are
+  /// aligned.
+  template <int kCount, class Offset, class Exists>
+  __device__ void load(const Offset& offset, const Exists& exists,
+                       std::int64_t (&value)[kCount]) const {
+    if (aligned) return load_indices(type, [&](int k) { return data + offset(k); }, exists, value);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k)
+      value[k] = exists(k) ? load_misaligned_index(data + offset(k), type) : 0;
+  }
+  template <int kCount, class Offset>
+  __device__ void load(const Offset& offset, std::int64_t (&value)[kCount]) const {
+    load(offset, [](int) { return true; }, value);
+  }
   /// -1 if the update is skipped.
   [[nodiscard]] __device__ std::int64_t resolve(std::int64_t loaded) const {
     if (static_cast<std::uint64_t>(loaded) < static_cast<std::uint64_t>(n)) return loaded;

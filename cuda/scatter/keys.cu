@@ -50,8 +50,7 @@ __global__ void __launch_bounds__(kThreads)
   OffsetsAt<3> at[kInFlight];
   std::int64_t loaded[kInFlight];
   from.updates.find(Positions<kInFlight>(first, kThreads, count - 1).of, at);
-#pragma unroll
-  for (int k = 0; k < kInFlight; ++k) loaded[k] = from.index.load(at[k].offset[kUpdateIndex]);
+  from.index.load([&](int k) { return at[k].offset[kUpdateIndex]; }, loaded);
 #pragma unroll
   for (int k = 0; k < kInFlight; ++k) {
     const std::int64_t u = first + k * kThreads;

@@ -11,12 +11,14 @@ namespace {
 constexpr int kInFlight = 4;
 
 /// Whether no higher lane has the same key. To compare all lanes takes long: only where neighbours
-/// are equal, as in sorted keys and those of which one is frequent. All threads of a warp call
+/// are equal and keys are not sorted, as those of which one is frequent. All threads of a warp call
 /// this.
 __device__ bool is_last_of_warp(std::int64_t key) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const bool has_next = lane + 1 < kWarp;
   const std::int64_t next = __shfl_down_sync(kAllLanes, key, 1);
-  if (__any_sync(kAllLanes, lane + 1 < kWarp && next == key) == 0) return true;
+  if (__any_sync(kAllLanes, has_next && next == key) == 0) return true;
+  if (__all_sync(kAllLanes, !has_next || next >= key) != 0) return !has_next || next != key;
   return __match_any_sync(kAllLanes, static_cast<unsigned long long>(key)) >> lane == 1;
 }
 

@@ -83,19 +83,20 @@ __global__ void __launch_bounds__(kLineThreads,
     std::int64_t index[kChunks];
     A value[kChunks];
     A element[kChunks];
+    const auto update = [&](int c) { return c * lanes + lane % lanes; };
+    const auto exists = [&](int c) { return update(c) < length; };
+    lines.index.load(
+        [&](int c) { return at.offset[kLineIndex] + update(c) * lines.step[kLineIndex]; }, exists,
+        index);
 #pragma unroll
-    for (int c = 0; c < kChunks; ++c) {
-      const int i = c * lanes + lane % lanes;
-      if (i >= length) continue;
-      index[c] = lines.index.load(at.offset[kLineIndex] + i * lines.step[kLineIndex]);
-      value[c] = widened(*reinterpret_cast<const T*>(lines.values + at.offset[kLineValue] +
-                                                     i * lines.step[kLineValue]));
-    }
+    for (int c = 0; c < kChunks; ++c)
+      if (exists(c))
+        value[c] = widened(*reinterpret_cast<const T*>(lines.values + at.offset[kLineValue] +
+                                                       update(c) * lines.step[kLineValue]));
     int position[kChunks];  // -1 for none
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
-      position[c] =
-          c * lanes + lane % lanes < length ? static_cast<int>(lines.index.resolve(index[c])) : -1;
+      position[c] = exists(c) ? static_cast<int>(lines.index.resolve(index[c])) : -1;
       if (position[c] >= 0)
         element[c] =
             widened(*reinterpret_cast<const T*>(elements + position[c] * lines.step[kLineElement]));

@@ -245,8 +245,7 @@ bool prefers_atomic(const ScatterCall& call, bool is_ordered) {
   return call.count * call.columns <= most || stays_cached(keys * call.columns * item);
 }
 
-/// Without a reduction: whether a table of the last update of each key serves. Clearing it takes
-/// less time than the updates.
+/// Without a reduction: whether a table of the last update of each key is not too large.
 bool has_table(const ScatterCall& call) {
   constexpr std::int64_t kMaxCount = (std::int64_t{1} << 32) - 2;
   constexpr std::int64_t kMostScratch = 64;  // bytes for each update
@@ -293,8 +292,7 @@ Choice choose_way(const ScatterCall& call) {
   if (has_table(call)) {
     if (has_shared_rows(args)) return {Way::Rows};
     const bool is_sorted = args.sorted && args.row_bytes() > kWordBytes;
-    if (!is_few && !is_sorted && stays_cached(kTableEntry * args.n * args.key_step))
-      return {Way::Table};
+    if (!is_few && !is_sorted && prefers_table(call)) return {Way::Table};
   }
   if (!is_few && args.sorted) return {Way::Sorted};  // without a sort: as fast as atomic operations
   if (is_atomic) return {Way::Atomic};
@@ -309,6 +307,15 @@ Choice choose_way(const ScatterCall& call) {
 }
 
 }  // namespace
+
+bool prefers_table(const ScatterCall& call) {
+  const ScatterArgs& args = call.args;
+  if (!has_table(call)) return false;
+  // Updates in order have the keys of few rows along the axis at a time.
+  if (stays_cached(kTableEntry * args.n * args.key_step)) return true;
+  // Two accesses to memory for an update take as long as a sort, unless slices are sorted.
+  return call.count < kSlicesFrom && kTableEntry * args.keys.count() <= 2 * device_facts().l2_bytes;
+}
 
 LongKeys lay_out_long_keys(ScratchLayout& layout, const ScatterCall& call) {
   const std::int64_t blocks = blocks_of(call);

@@ -301,6 +301,8 @@ struct LastUpdates {
     return at != kNoSlot && table[at * step] == static_cast<std::uint32_t>(update) + 1;
   }
 };
+/// Without a reduction: whether a table of the last update of each key is faster than a sort.
+bool prefers_table(const ScatterCall& call);
 /// Without a reduction: only the last updates.
 void scatter_put_direct(const ScatterCall& call, const LastUpdates& last);
 /// Fills in a table by key: one more than the number of the key's last update, 0 without any.

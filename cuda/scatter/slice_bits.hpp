@@ -20,13 +20,15 @@ constexpr int sort_passes(int bits) {
   return (bits + kPassBits - 1) / kPassBits;
 }
 
+/// Fewer updates are not sorted by slice: long slices take longer than two more passes.
+inline constexpr std::int64_t kSlicesFrom = 1 << 23;
+
 /// The bits of a key in its slice, 3 to `most`, or 0 to sort `count` updates by all `key_bits`.
 inline int slice_bits(std::int64_t count, int key_bits, int most) {
-  constexpr std::int64_t kFrom = 1 << 23;  // fewer: long slices take longer than two more passes
   constexpr std::int64_t kUpdates = 1024;  // of a slice
   // Of many updates for each key, all slices are long. Of few, a slice has more keys than updates.
   const bool are_long = count >> key_bits >= kBlockValues / 2;
-  if (count < kFrom || are_long || count >> (key_bits - 2) == 0) return 0;
+  if (count < kSlicesFrom || are_long || count >> (key_bits - 2) == 0) return 0;
   const auto slices = std::bit_ceil(static_cast<std::uint64_t>(ceil_divide(count, kUpdates)));
   int bits = std::min(key_bits - std::countr_zero(slices), most);
   // Twice as long if that takes a pass less.

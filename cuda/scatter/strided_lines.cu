@@ -36,15 +36,16 @@ struct StridedLine {
   template <class T, class Visit>
   __device__ void visit(const Visit& visit) const {
     for (int begin = 0; begin < lines.length; begin += kInFlight) {
+      const auto offset = [&](LineOperand operand, int k) {
+        const std::int64_t update = min(begin + k, lines.length - 1);
+        return at.offset[operand] + update * lines.step[operand];
+      };
       std::int64_t index[kInFlight];
       T value[kInFlight];
+      lines.index.load([&](int k) { return offset(kLineIndex, k); }, index);
 #pragma unroll
-      for (int k = 0; k < kInFlight; ++k) {
-        const std::int64_t update = min(begin + k, lines.length - 1);
-        index[k] = lines.index.load(at.offset[kLineIndex] + update * lines.step[kLineIndex]);
-        value[k] = *reinterpret_cast<const T*>(lines.values + at.offset[kLineValue] +
-                                               update * lines.step[kLineValue]);
-      }
+      for (int k = 0; k < kInFlight; ++k)
+        value[k] = *reinterpret_cast<const T*>(lines.values + offset(kLineValue, k));
 #pragma unroll
       for (int k = 0; k < kInFlight; ++k) {
         const std::int64_t position = begin + k < lines.length ? lines.index.resolve(index[k]) : -1;
@@ -148,26 +149,41 @@ int levels_of(const UpdateLines& lines) {
   return std::bit_width(static_cast<std::uint64_t>(lines.length / kBlockValues));
 }
 
-/// Lines whose elements stay in the L2 cache while they are written one by one.
-std::int64_t cached_lines(const ScatterArgs& args) {
-  return device_facts().l2_bytes / 2 / std::max<std::int64_t>(args.n * args.item, 1);
+/// The lines that are put at a time: their elements, written one by one, stay in the L2 cache.
+std::int64_t lines_at_a_time(const ScatterArgs& args, const UpdateLines& lines) {
+  const std::int64_t cached = device_facts().l2_bytes / 2 / (args.n * args.item);
+  return std::min(std::max<std::int64_t>(cached, kPutThreads), lines.count);
+}
+
+constexpr std::int64_t kLeastLines = std::int64_t{1} << 14;  // that occupy the GPU
+
+/// Whether puts take less time than by a table of last updates, or by a sort where that is large.
+bool pays_to_put(const ScatterCall& call, const UpdateLines& lines) {
+  constexpr std::int64_t kLeastAtATime = std::int64_t{1} << 13;
+  const std::int64_t at_a_time = lines_at_a_time(call.args, lines);
+  if (lines.count >= kLeastLines && at_a_time >= kLeastAtATime) return true;
+  // Threads wait for about 1 us for each kInFlight updates.
+  const std::int64_t rounds =
+      ceil_divide(lines.count, at_a_time) * ceil_divide(lines.length, kInFlight);
+  const std::int64_t of_sort = 48 + (call.count >> 15);
+  return !has_few(call) && !prefers_table(call) && rounds <= of_sort;
 }
 
 }  // namespace
 
 bool has_strided_lines(const ScatterCall& call, const UpdateLines& lines) {
-  constexpr std::int64_t kLeastLines = std::int64_t{1} << 14;  // that occupy the GPU
-  constexpr std::int64_t kLeastCached = std::int64_t{1} << 13;
   constexpr std::int64_t kMostElements = 4;  // for each update of a line
   const ScatterArgs& args = call.args;
   const auto step = [](std::int64_t bytes) { return std::abs(bytes); };
-  if (lines.count < kLeastLines || step(lines.between[kLineIndex]) > args.index_type.bytes ||
+  if (step(lines.between[kLineIndex]) > args.index_type.bytes ||
       step(lines.between[kLineValue]) > args.item ||
       step(lines.between[kLineElement]) != args.item || step(lines.step[kLineElement]) <= args.item)
     return false;
   if (args.reduce == GPUKERN_REDUCE_NONE)
-    return scatter_words(args).columns.count() == 1 && cached_lines(args) >= kLeastCached;
-  if (lines.length > kMostUpdates || args.n > kMostElements * lines.length) return false;
+    return scatter_words(args).columns.count() == 1 && pays_to_put(call, lines);
+  if (lines.count < kLeastLines || lines.length > kMostUpdates ||
+      args.n > kMostElements * lines.length)
+    return false;
   bool fits = false;
   visit_combined_type(args.dtype, [&]<class T>(TypeTag<T>) {  // integers take atomic operations
     fits = !std::is_integral_v<T> &&
@@ -180,8 +196,7 @@ bool has_strided_lines(const ScatterCall& call, const UpdateLines& lines) {
 void scatter_strided_lines(const ScatterCall& call, const UpdateLines& lines) {
   const ScatterArgs& args = call.args;
   if (args.reduce == GPUKERN_REDUCE_NONE) {
-    const Grid grid{ceil_divide(std::min(lines.count, cached_lines(args)), kPutThreads),
-                    kPutThreads};
+    const Grid grid{ceil_divide(lines_at_a_time(args, lines), kPutThreads), kPutThreads};
     return visit_word(args.item, [&](auto word) {
       launch(put_strided_kernel<decltype(word)>, grid, call.stream, lines);
     });
