@@ -31,7 +31,8 @@ PACKAGED_HEADERS = Path("_elementwise", "headers", "elementwise")
 # Cython emits helper functions that a module may not use. Python's own flags ask for debugging
 # information, which would be most of the package; the environment may ask for it as well.
 COMPILE_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-Wall", "-Wno-unused-function"]
-if "-g" not in f"{os.environ.get('CFLAGS', '')} {os.environ.get('CXXFLAGS', '')}".split():
+ENVIRONMENT_FLAGS = f"{os.environ.get('CFLAGS', '')} {os.environ.get('CXXFLAGS', '')}".split()
+if not any(flag.startswith("-g") for flag in ENVIRONMENT_FLAGS):  # -g1 and -ggdb as well
     COMPILE_FLAGS.append("-g0")
 # Modules in which no time of a short call is spent, or little: compiled for size, that of a wheel.
 FOR_SIZE = {

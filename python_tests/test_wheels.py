@@ -218,3 +218,19 @@ def test_sdist_holds_what_a_build_needs(tmp_path):
     needed += ["cython/gpukern/__init__.py", "tools/wheels/build.py", "python_tests/conftest.py"]
     assert set(needed) <= inside
     assert not [name for name in inside if name.endswith((".so", ".o", ".pyc")) or "/lib/" in name]
+
+
+@pytest.mark.parametrize(
+    ("flags", "described"), [("", False), ("-O2", False), ("-g", True), ("-O1 -g1", True)]
+)
+def test_modules_have_debugging_information_if_the_environment_asks(flags, described):
+    pytest.importorskip("setuptools")
+    program = (
+        "import runpy, setuptools\n"
+        "setuptools.setup = lambda **given: print(*given['ext_modules'][0].extra_compile_args)\n"
+        "runpy.run_path('setup.py')\n"
+    )
+    environment = {**os.environ, "CFLAGS": "", "CXXFLAGS": flags}
+    command = [sys.executable, "-c", program]
+    used = subprocess.check_output(command, cwd=ROOT, env=environment, text=True).split()
+    assert ("-g0" not in used) == described
