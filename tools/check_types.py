@@ -23,7 +23,7 @@ STUBTEST += ["--mypy-config-file", "pyproject.toml", "--allowlist", ALLOWED]
 def packages():
     """Return the folder with the built package, None without one for this version of Python."""
     base = Path(os.environ.get("VENV", ".venv")).resolve()
-    folder = sysconfig.get_path("purelib", "venv", {"base": base, "platbase": base})
+    folder = sysconfig.get_path("purelib", "posix_prefix", {"base": base, "platbase": base})
     return folder if Path(folder, "gpukern").is_dir() else None
 
 
