@@ -114,6 +114,18 @@ def test_a_key_signs(repository):
     assert "BEGIN SSH SIGNATURE" in repository.git("cat-file", "tag", "v1.2.3")
 
 
+@pytest.mark.parametrize(("form", "error"), [("ssh", "/nowhere"), ("openpgp", "failed to sign")])
+def test_a_tag_that_cannot_be_signed_is_not_made(repository, form, error):
+    repository.git("config", "gpg.format", form)
+    repository.git("config", "gpg.program", "false")
+    repository.git("config", "user.signingkey", "/nowhere")
+    run = repository.release()
+    assert run.returncode == 1
+    assert error in run.stderr
+    assert "Traceback" not in run.stderr
+    assert repository.git("tag") == ""
+
+
 @pytest.mark.parametrize(
     ("path", "old", "new", "problem"),
     [

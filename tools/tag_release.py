@@ -20,8 +20,11 @@ SECTION = re.compile(r"^## \[(.*?)\](.*)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
 
 
 def git(*arguments, **options):
-    """Return the output of git, which must succeed."""
-    run = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True, **options)
+    """Return the output of git, which must succeed; its errors are shown."""
+    command = ["git", *arguments]
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, **options)
+    if run.returncode != 0:
+        raise SystemExit(f"release: git {arguments[0]} failed, see above")
     return run.stdout.strip()
 
 
@@ -121,6 +124,11 @@ def main(arguments):
     message = f"gpukern {version}\n\n{changelog_sections()[version][1]}\n"
     # Lines that begin with # would be comments.
     git("tag", kind, "--cleanup=verbatim", "--file=-", f"v{version}", input=message)
+    # git 2.39 makes a tag without a signature where SSH cannot read the key.
+    signature = git("tag", "--list", "--format=%(contents:signature)", f"v{version}")
+    if kind == "--sign" and not signature:
+        git("tag", "--delete", f"v{version}")
+        raise SystemExit("release: git did not sign the tag, see above; deleted it")
     print(f"release: tagged v{version}; to publish: git push origin v{version}")
     return 0
 
