@@ -149,6 +149,8 @@ def test_interpreters_are_found_by_tag(tmp_path):
     tag = pythons.tag_of(sys.executable)
     assert tag.startswith(f"cp{sys.version_info[0]}{sys.version_info[1]}")
     assert pythons.find([sys.executable]) == {tag: sys.executable}
+    # Commands run in other folders.
+    assert pythons.find([os.path.relpath(sys.executable)]) == {tag: sys.executable}
     with pytest.raises(SystemExit, match="is not a CPython of"):
         pythons.find([str(tmp_path / "python3")])
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the CPython interpreters that wheels are built for."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -44,7 +45,7 @@ def find(named=(), need_all=False):
     for python in named or filter(None, candidates()):
         tag = tag_of(python)
         if tag in SUPPORTED:
-            found.setdefault(tag, shutil.which(python))
+            found.setdefault(tag, os.path.abspath(shutil.which(python)))
         elif named:
             raise SystemExit(f"wheels: {python} is not a CPython of {', '.join(SUPPORTED)}")
     if need_all and (missing := [tag for tag in SUPPORTED if tag not in found]):
