@@ -164,6 +164,23 @@ def test_check_refuses_an_empty_folder(tmp_path, monkeypatch):
         check.main()
 
 
+@pytest.mark.parametrize(("named", "refused"), [([], False), (["3.11", "3.12"], True)])
+def test_check_refuses_a_named_python_without_a_wheel(named, refused, tmp_path, monkeypatch):
+    import check
+
+    make_wheel(tmp_path)  # of cp311
+    monkeypatch.setattr(check, "DIST", tmp_path)
+    monkeypatch.setattr(check.pythons, "find", lambda *_: {"cp311": "3.11", "cp312": "3.12"})
+    monkeypatch.setattr(check, "check_wheel", lambda *_: None)
+    monkeypatch.setattr(check, "check_sdist", lambda _: None)
+    monkeypatch.setattr(sys, "argv", ["check.py", *named])
+    if not refused:
+        check.main()
+        return
+    with pytest.raises(SystemExit, match="no wheel for cp312"):
+        check.main()
+
+
 def test_sysroot_refuses_another_package(tmp_path, monkeypatch):
     import sysroot
 

@@ -104,6 +104,9 @@ def main():
             left.append(tag)
     if not checked:
         raise SystemExit("check-wheel: dist/ has no wheel of a Python that is present: make wheels")
+    lacking = [tag for tag in found if tag not in checked]
+    if lacking and (arguments.python or arguments.all):
+        raise SystemExit(f"check-wheel: dist/ has no wheel for {', '.join(lacking)}")
     check_sdist(found[checked[0]])
     print(f"check-wheel: checked {', '.join(checked)}; no Python for: {', '.join(left) or 'none'}")
 
