@@ -91,8 +91,7 @@ def make_wheel(folder, **files_by_name):
     contents = {
         f"{info}/METADATA": "",
         f"{info}/licenses/LICENSE": "",
-        f"{info}/licenses/licenses/CUDA-EULA.txt": "",
-        f"{info}/licenses/licenses/CUB.txt": "",
+        **{f"{info}/licenses/licenses/{path.name}": "" for path in (ROOT / "licenses").iterdir()},
         f"{info}/sboms/gpukern.cdx.json": '{"components": [{}]}',
         "gpukern/lib/libgpukern.so": "",
     }
@@ -111,6 +110,7 @@ def make_wheel(folder, **files_by_name):
     [
         ({}, None),
         ({"CUDA-EULA.txt": None}, "the license licenses/CUDA-EULA.txt is missing"),
+        ({"exception-3.1.txt": None}, "the license licenses/GCC-exception-3.1.txt is missing"),
         ({"gpukern.cdx.json": None}, "the bill of materials is missing"),
         ({"gpukern.cdx.json": '{"components": []}'}, "the bill of materials is empty"),
         ({"gpukern.libs/libz.so": ""}, "holds libraries of the machine: gpukern.libs/libz.so"),

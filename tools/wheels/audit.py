@@ -8,9 +8,8 @@ import zipfile
 from pathlib import Path
 
 MAX_BYTES = 24_000_000
-LICENSES = ("LICENSE", "licenses/CUDA-EULA.txt", "licenses/CUB.txt")
-
-
+ROOT = Path(__file__).resolve().parent.parent.parent
+LICENSES = ("LICENSE", *(f"licenses/{path.name}" for path in sorted(ROOT.glob("licenses/*.txt"))))
 # The undefined symbols that have no version: those of Python and of this library.
 UNVERSIONED = ("Py", "_Py", "gpukern_")
 
