@@ -331,13 +331,15 @@ release:
 clean:
 	rm -rf build dist .venv $(LINT_VENV) cython/*.egg-info
 
-# pip is asked only when what the build needs has changed.
+# pip is asked only when what the build needs has changed: a tool that it has installed is needed no
+# more.
 requirements: $(VENV)/.created
 ifeq ($(OFFLINE),)
 	@new=$(VENV)/requirements.$$$$; trap "rm -f $$new" EXIT; \
 	$(BIN)/python build_backend/gpukern_toolchain.py > $$new || exit 1; \
 	if ! cmp --silent $$new $(VENV)/requirements.txt; then \
-	  $(PIP) install -r $$new && mv $$new $(VENV)/requirements.txt; \
+	  $(PIP) install -r $$new && \
+	    $(BIN)/python build_backend/gpukern_toolchain.py > $(VENV)/requirements.txt; \
 	fi
 endif
 
