@@ -224,6 +224,7 @@ SANITIZED_CXX := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all 
 sanitize-python: requirements
 	$(if $(OFFLINE),,$(PIP) install --quiet pytest hypothesis ml_dtypes)
 	mkdir -p $(SANITIZED)/tree
+	find $(SANITIZED)/tree -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 	tar --exclude='./build' --exclude='./.*' -cf - . | tar -xf - -C $(SANITIZED)/tree
 	GPUKERN_CUDA=OFF CXXFLAGS="$(SANITIZED_CXX)" LDFLAGS="-fsanitize=address,undefined" \
 	  CMAKE_ARGS='-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$(SANITIZED_CXX)"' \
