@@ -306,7 +306,7 @@ analyze: $(PRE_COMMIT) lint-build
 
 lint: $(PRE_COMMIT) lint-build
 	$(PRE_COMMIT) run --all-files --show-diff-on-failure
-	@[ ! -e .git ] || $(PYTHON) tools/check_commit.py --history
+	@$(PYTHON) tools/check_commit.py --history
 
 words:
 	$(PYTHON) tools/check_words.py --report
