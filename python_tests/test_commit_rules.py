@@ -69,3 +69,14 @@ def test_what_git_adds_to_the_message_is_ignored(tmp_path, monkeypatch):
     assert list(check_commit.check_file(path)) == []
     path.write_text("fixup! whatever it was.\n")
     assert list(check_commit.check_file(path)) == []
+
+
+def test_the_hook_refuses_what_the_history_would_not_pass(tmp_path, monkeypatch):
+    monkeypatch.setattr(check_commit, "git", lambda *_: "")
+    path = tmp_path / "COMMIT_EDITMSG"
+    revert = 'Revert "{}"\n\nThis reverts commit 44ad0220df0781c6ff270f074c05b37b828dbdb6.\n'
+    path.write_text(revert.format(SUBJECT))
+    assert list(check_commit.check_file(path)) == []
+    path.write_text(revert.format("s" * 70))
+    (found,) = check_commit.check_file(path)
+    assert "79 characters, of 72" in found

@@ -97,7 +97,7 @@ def check_file(path):
     """Yield the errors of the message that git has written to a file."""
     text = SCISSORS.sub("", Path(path).read_text(encoding="utf-8"))
     message = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    if message.startswith(("fixup! ", "squash! ", "amend! ", "Merge ", "Revert ")):
+    if message.startswith(("fixup! ", "squash! ", "amend! ", "Merge ")):
         return
     yield from problems(message, count_lines(git("diff", "--cached", "--shortstat")))
 
