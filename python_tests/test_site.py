@@ -62,6 +62,10 @@ def test_the_check_finds_links_that_lead_nowhere(body, problem, tmp_path):
     assert not problem or found[0] == f"{tmp_path / 'a.html'}: {problem}"
 
 
+def test_a_folder_without_pages_is_no_site(tmp_path):
+    assert list(check_site.problems(tmp_path)) == [f"{tmp_path}: there is no page"]
+
+
 def test_the_reliability_page_names_tests_that_exist():
     text = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:test_\w+\.py)|(?:\w+_test)|fork_first_call)`", text))

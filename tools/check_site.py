@@ -36,6 +36,8 @@ class Page(HTMLParser):
 def problems(root):
     """Yield the errors of a site, one line each."""
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(root.rglob("*.html"))}
+    if not pages:
+        yield f"{root}: there is no page"
     for path, page in pages.items():
         for link in sorted(page.links | page.loaded):
             url = urlsplit(link)
