@@ -36,13 +36,11 @@ def header_number(folder, header, name):
     return int(match.group(1)) if match else None
 
 
-def dotted(number, thousands):
-    """Return a version from the number that CUDA's headers give it; None for None."""
+def dotted(number):
+    """Return the version that CCCL's headers give as a number; None for None."""
     if number is None:
         return None
-    major, rest = divmod(number, thousands * 1000)
-    minor, patch = divmod(rest, thousands)
-    return f"{major}.{minor}.{patch}"
+    return f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}"
 
 
 def package_version(name):
@@ -63,7 +61,7 @@ def cuda_versions(nvcc):
         header_number(folder, "cuda/std/__cccl/version.h", "CCCL_VERSION")
         for folder in (include / "cccl", include)
     ]
-    yield CCCL, dotted(next(filter(None, cccl), None), 1000)
+    yield CCCL, dotted(next(filter(None, cccl), None))
     yield NVTX, "3"
 
 
