@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 # The reasons of tests that skip without a GPU.
-WANTS_GPU = re.compile(r"\b(GPUs?|CUDA|devices?)\b", re.IGNORECASE)
+WANTS_GPU = re.compile(r"\b(no|needs|too little)\b.*\b(GPUs?|CUDA devices?)\b|\bwithout CUDA\b")
 CTEST_SKIPPED = "SKIP_REGULAR_EXPRESSION_MATCHED"
 
 
