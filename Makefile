@@ -266,7 +266,7 @@ check-aarch64:
 	  -DGPUKERN_CUDA=OFF -DGPUKERN_BUILD_TESTS=ON
 	cmake --build $(AARCH64) --parallel $(JOBS)
 	GTEST_FILTER='-*DeathTest.*' ctest --test-dir $(AARCH64) --output-on-failure \
-	  --parallel $(JOBS) --no-tests=error -LE 'alone|fake_gpu|isa|large|narrow|plain' \
+	  --parallel $(JOBS) --no-tests=error -LE 'alone|fake_gpu|large|narrow|plain' \
 	  -E 'HelpersStartUpToTheLimit|BurstsOfShortCallsGetAHelper|HelperCoresTest'
 
 # Warnings are errors, and so is a link within the site that leads nowhere.
