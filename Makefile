@@ -44,6 +44,9 @@ $(INSTALL) --verbose '$(1)' 2>&1 | tee build/install.log | \
   grep --line-buffered --only-matching -E "\[ *[0-9]+(/[0-9]+|%)\] .*|building '.*' extension|Downloading .*\)"; \
 [ $${PIPESTATUS[0]} = 0 ] || { tail -n 100 build/install.log; exit 1; }
 endef
+# Of the build that setup.py makes, or of a new one.
+CONFIGURE_TESTS = cmake -B $(BUILD) -DGPUKERN_CUDA=$(shell echo $(CUDA) | tr a-z A-Z) \
+  -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_BUILD_EXAMPLES=OFF
 # The environment's tools (cmake, ninja) come first where it holds any.
 export PATH := $(abspath $(BIN)):$(PATH)
 # Unlike make, Ninja compiles a program while the library that it needs is not complete.
@@ -117,7 +120,7 @@ demo: requirements
 test: requirements
 	@$(call install_visibly,.$(if $(OFFLINE),,[test]))
 	$(if $(OFFLINE),,$(if $(LIBRARIES),$(PIP) install $(LIBRARIES)))
-	cmake -B $(BUILD) -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_BUILD_EXAMPLES=OFF
+	$(CONFIGURE_TESTS)
 	cmake --build $(BUILD) --parallel $(JOBS)
 	@rm -rf $(REPORTS); mkdir -p $(REPORTS)
 	@status=0; \
@@ -211,7 +214,7 @@ sanitize-threads: requirements
 	  --parallel $(JOBS) --no-tests=error -L 'threads|fake_gpu.pipeline'
 
 sanitize-addresses: requirements
-	cmake -B $(BUILD) -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_BUILD_EXAMPLES=OFF
+	$(CONFIGURE_TESTS)
 	cmake --build $(BUILD) --target gpukern_tests_for_addresses --parallel $(JOBS)
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --no-tests=error \
 	  -C address -L address
@@ -255,7 +258,7 @@ fuzz: requirements
 	done
 
 torture: requirements
-	cmake -B $(BUILD) -DGPUKERN_BUILD_TESTS=ON -DGPUKERN_BUILD_EXAMPLES=OFF
+	$(CONFIGURE_TESTS)
 	cmake --build $(BUILD) --target torture --parallel $(JOBS)
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --no-tests=error -R torture
 
