@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "build_backend"))
 
 from gpukern_sbom import write_bill  # noqa: E402  (uses the path above)
 
-from gpukern_toolchain import cuda_setting  # noqa: E402
+from gpukern_toolchain import cuda_setting, find_cmake  # noqa: E402
 
 SOURCES = Path("cython", "gpukern")
 # The headers with which NVRTC compiles element-wise functions, and their directory in the package.
@@ -133,7 +133,7 @@ class CMakeBuild:
 
     def run(self, *arguments):
         """Run cmake; its output is not captured."""
-        cmake = shutil.which("cmake", path=self.environment["PATH"])
+        cmake = find_cmake()
         if cmake is None:
             raise SystemExit("gpukern: building needs cmake >= 3.24 on PATH")
         command = [cmake, *map(str, arguments)]

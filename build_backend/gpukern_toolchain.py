@@ -31,9 +31,17 @@ def _version(program, pattern):
     return tuple(int(part) for part in match.groups()) if match else ()
 
 
-def has_cmake():
-    """Tell whether a recent enough CMake is on PATH."""
-    return _version("cmake", r"version (\d+)\.(\d+)") >= CMAKE_MINIMUM
+def find_cmake():
+    """Return the CMake that the build will use, or None without a recent enough one.
+
+    That of this Python's environment comes first, even if it is not activated. An old one beside
+    Python, as in /usr/bin, does not hide the one that pip has installed for the build.
+    """
+    for path in (os.path.dirname(sys.executable), None):
+        cmake = shutil.which("cmake", path=path)
+        if cmake and _version(cmake, r"version (\d+)\.(\d+)") >= CMAKE_MINIMUM:
+            return cmake
+    return None
 
 
 def wheel_nvcc():
@@ -86,7 +94,7 @@ def nvcc_requirements():
 
 def tool_requirements():
     """Return the packages for the missing tools."""
-    cmake = [] if has_cmake() else ["cmake>=3.24"]
+    cmake = [] if find_cmake() else ["cmake>=3.24"]
     builder = [] if shutil.which("ninja") or shutil.which("make") else ["ninja"]
     return cmake + builder + nvcc_requirements()
 
