@@ -127,8 +127,9 @@ class CMakeBuild:
 
     def __init__(self):
         self.directory = ROOT / "build" / f"cmake-{cuda_setting().lower()}"
-        # Includes the tools of this Python's environment, even if it is not activated.
-        path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
+        # Includes the tools of this Python's environment, even if it is not activated. They come
+        # last: Python may be in /usr/bin, and other compilers before that on PATH.
+        path = os.pathsep.join([os.environ.get("PATH", ""), os.path.dirname(sys.executable)])
         self.environment = {**os.environ, "PATH": path}
 
     def run(self, *arguments):

@@ -34,10 +34,9 @@ def _version(program, pattern):
 def find_cmake():
     """Return the CMake that the build will use, or None without a recent enough one.
 
-    That of this Python's environment comes first, even if it is not activated. An old one beside
-    Python, as in /usr/bin, does not hide the one that pip has installed for the build.
+    Looks on PATH, then in this Python's environment, which may not be activated.
     """
-    for path in (os.path.dirname(sys.executable), None):
+    for path in (None, os.path.dirname(sys.executable)):
         cmake = shutil.which("cmake", path=path)
         if cmake and _version(cmake, r"version (\d+)\.(\d+)") >= CMAKE_MINIMUM:
             return cmake
