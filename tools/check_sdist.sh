@@ -7,14 +7,14 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 work=$PWD/build/sdist
-tools=$(GPUKERN_CUDA=OFF "$PYTHON" build_backend/gpukern_toolchain.py)
 
 rm -rf "$work"
 mkdir -p "$work/sources"
 "$PYTHON" -m venv "$work/venv"
-mapfile -t requirements <<< "$tools"
-"$work/venv/bin/python" -m pip --disable-pip-version-check install --quiet "${requirements[@]}"
 export PATH=$work/venv/bin:$PATH PYTHON=$work/venv/bin/python
+tools=$(GPUKERN_CUDA=OFF "$PYTHON" build_backend/gpukern_toolchain.py)
+mapfile -t requirements <<< "$tools"
+"$PYTHON" -m pip --disable-pip-version-check install --quiet "${requirements[@]}"
 
 PYTHONPATH=build_backend "$PYTHON" -c "import gpukern_build; gpukern_build.build_sdist('$work')" \
   > "$work/sdist.log"
