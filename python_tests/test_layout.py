@@ -4,14 +4,12 @@
 """The size and the shape of the Python package."""
 
 import re
-from collections import Counter
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "cython" / "gpukern"
 SUFFIXES = {".py", ".pyi", ".pyx", ".pxd"}
 
 MAX_EXTENSION_MODULES = 48
-MAX_FILES_OF_A_FOLDER = 33
 MAX_LINES = 19250
 # Python over groups of processes.
 MAX_LINES_DISTRIBUTED = 3490
@@ -37,11 +35,6 @@ def source_files():
 
 def test_number_of_extension_modules():
     assert sum(path.suffix == ".pyx" for path in source_files()) <= MAX_EXTENSION_MODULES
-
-
-def test_no_folder_is_crowded():
-    folders = Counter(path.parent.relative_to(PACKAGE).as_posix() for path in source_files())
-    assert {name: n for name, n in folders.items() if n > MAX_FILES_OF_A_FOLDER} == {}
 
 
 def number_of_lines(paths):
