@@ -16,13 +16,6 @@ SPEC = importlib.util.spec_from_file_location("check_abi", ROOT / "tools" / "che
 check_abi = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(check_abi)
 
-pytestmark = [
-    pytest.mark.skipif(not shutil.which("abidw"), reason="abidw is not installed"),
-    pytest.mark.skipif(
-        platform.machine() != check_abi.ARCHITECTURE, reason="the baseline is of another machine"
-    ),
-]
-
 # Each replaces a text of the header by another: a declaration that the library might get.
 COMPATIBLE = {
     "exec grows": ("} gpukern_exec;", "  int64_t more;\n} gpukern_exec;"),
@@ -45,6 +38,10 @@ TENSOR = "const gpukern_tensor* x, const gpukern_exec* exec"
 @pytest.fixture(scope="module")
 def make_corpus(tmp_path_factory):
     """Return a function that writes a corpus of few functions, which is quick."""
+    if not shutil.which("abidw"):
+        pytest.skip("abidw is not installed")
+    if platform.machine() != check_abi.ARCHITECTURE:
+        pytest.skip("the baseline is of another machine")
 
     def make(old="", new="", parameters=TENSOR):
         folder = tmp_path_factory.mktemp("abi")
