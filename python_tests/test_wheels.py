@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machinery of `make wheels`, without a build of a wheel."""
 
+import hashlib
+import http.client
+import io
 import json
 import os
 import re
@@ -188,6 +191,22 @@ def test_sysroot_refuses_another_package(tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match="not the package that is pinned"):
         sysroot.download("pool/libc6.deb", "0" * 64, tmp_path)
     assert not (tmp_path / "libc6.deb").exists()
+
+
+def test_sysroot_asks_the_next_server_after_a_broken_download(tmp_path, monkeypatch):
+    import sysroot
+
+    class Answer(io.BytesIO):
+        def read(self):
+            data = super().read()
+            if data == b"part":
+                raise http.client.IncompleteRead(data)
+            return data
+
+    answers = [Answer(b"part"), Answer(b"whole")]
+    monkeypatch.setattr(sysroot.urllib.request, "urlopen", lambda *_, **__: answers.pop(0))
+    digest = hashlib.sha256(b"whole").hexdigest()
+    assert sysroot.download("pool/libc6.deb", digest, tmp_path).read_bytes() == b"whole"
 
 
 def test_sysroot_names_no_file_of_the_machine(tmp_path):

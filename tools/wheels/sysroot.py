@@ -9,6 +9,7 @@ leaves the C library or a Python module.
 """
 
 import hashlib
+import http.client
 import os
 import shutil
 import subprocess
@@ -47,7 +48,7 @@ def download(path, digest, folder):
             try:
                 with urllib.request.urlopen(server + path, timeout=60) as answer:
                     target.write_bytes(answer.read())
-            except OSError as error:
+            except (OSError, http.client.HTTPException) as error:
                 print(f"wheels: {server + path}: {error}", flush=True)
     if not target.exists():
         raise SystemExit(f"wheels: cannot download {target.name}")
