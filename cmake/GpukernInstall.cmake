@@ -29,9 +29,15 @@ install(
   FILES "${PROJECT_BINARY_DIR}/gpukernConfig.cmake" "${PROJECT_BINARY_DIR}/gpukernConfigVersion.cmake"
   DESTINATION "${GPUKERN_CMAKE_DIR}")
 
-# From the directory of the .pc file back to the prefix.
-file(RELATIVE_PATH GPUKERN_PC_PREFIX "/prefix/${GPUKERN_PKGCONFIG_DIR}" "/prefix")
-string(REGEX REPLACE "/$" "" GPUKERN_PC_PREFIX "${GPUKERN_PC_PREFIX}")
+# From the directory of the .pc file back to the prefix; an absolute directory stays what it is.
+cmake_path(ABSOLUTE_PATH GPUKERN_PKGCONFIG_DIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}"
+           OUTPUT_VARIABLE pkgconfig_dir)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${pkgconfig_dir}"
+           OUTPUT_VARIABLE GPUKERN_PC_PREFIX)
+foreach(kind INCLUDE LIB)
+  set(GPUKERN_PC_${kind}DIR "\${prefix}")
+  cmake_path(APPEND GPUKERN_PC_${kind}DIR "${CMAKE_INSTALL_${kind}DIR}")
+endforeach()
 set(GPUKERN_PC_LIBS "-lgpukern")
 if(GPUKERN_STATIC)
   list(JOIN GPUKERN_CXX_RUNTIME " -l" libraries)

@@ -3,6 +3,7 @@
 """What the shared library shows to the process that loads it, and what importing does."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 import gpukern
 
+ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = Path(gpukern.get_library_dir(), "libgpukern.so")
 HEADERS = sorted(Path(gpukern.get_include(), "gpukern").glob("*.h"))
 CUDA_LIBRARIES = re.compile(r"lib(cuda|cudart|nvrtc|nccl|nvJitLink|nvidia-ml)\b")
@@ -89,6 +91,26 @@ def test_cmake_names_the_component_that_is_missing(tmp_path):
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert run.returncode != 0
     assert "This gpukern has no component other." in run.stderr
+
+
+@pytest.mark.parametrize("libraries", ["lib", "{}/elsewhere/lib"])
+@pytest.mark.parametrize("headers", ["include", "{}/elsewhere/include"])
+def test_pkg_config_finds_an_installation(libraries, headers, tmp_path):
+    prefix, build = tmp_path / "prefix", tmp_path / "build"
+    libraries, headers = libraries.format(tmp_path), headers.format(tmp_path)
+    output_of(
+        *("cmake", "-S", str(ROOT), "-B", str(build), "-DGPUKERN_CUDA=OFF"),
+        f"-DCMAKE_INSTALL_PREFIX={prefix}",
+        f"-DCMAKE_INSTALL_LIBDIR={libraries}",
+        f"-DCMAKE_INSTALL_INCLUDEDIR={headers}",
+    )
+    folder = prefix / libraries / "pkgconfig"  # an absolute path stays what it is
+    folder.mkdir(parents=True)
+    installed = shutil.copy(build / "gpukern.pc", folder)
+    flags = output_of("pkg-config", "--cflags", "--libs", installed).split()
+    paths = [os.path.normpath(flag.removeprefix("-I").removeprefix("-L")) for flag in flags[:2]]
+    assert paths == [str(prefix / headers), str(prefix / libraries)]
+    assert flags[2:] == ["-lgpukern"]
 
 
 def test_no_cuda_library_is_needed():
