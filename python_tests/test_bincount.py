@@ -162,10 +162,10 @@ def test_bad_arguments():
             bincount(**{"index": index, "size": 2, **arguments})
 
 
-def test_size_is_required_where_the_host_does_not_read(place):
-    if place.on_device:
-        with pytest.raises(ValueError, match="size is required"):
-            bincount(place.put(np.array([1])))
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_size_is_required_where_the_host_does_not_read(device):
+    with pytest.raises(ValueError, match="size is required"):
+        bincount(to_device(np.array([1]), device))
 
 
 def test_an_int_is_counted():

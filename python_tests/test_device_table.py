@@ -51,7 +51,7 @@ def test_gather_is_that_of_the_whole_table(rng, cases):
 
 
 def test_gather_of_ranks(rng, cases):
-    for case in range(max(CASES_PER_TEST // 50, 5)):
+    for _ in range(max(CASES_PER_TEST // 50, 5)):
         size, rows = int(rng.integers(2, 5)), int(rng.integers(1, 700))
         table, mode = random_table(rng, rows), MODES[rng.integers(4)]
         counts = [int(rng.integers(1, 4)) for _ in range(size)]
@@ -71,7 +71,6 @@ def test_gather_of_ranks(rng, cases):
         for index, got in zip(indices, without_errors(on_ranks(call, size)), strict=True):
             require_equal(got, gpukern.gather(table, index, mode=mode))
         cases["distributed gather", "cuda"] += size
-        assert case >= 0
 
 
 def test_all_functions_of_indices(rng):

@@ -263,10 +263,8 @@ def test_values_convert_without_changing_kind(place):
     with pytest.raises(OverflowError, match=r"^scatter: values: .* 300 out of bounds"):
         scatter(np.zeros(3, "u1"), [0, 1], [1, 300])
     assert scatter(np.zeros(3, "u1"), [0, 1], [1, 200]).tolist() == [1, 200, 0]
-    for values in (np.ones(2, "f4"), np.ones(2, ">f8")[:, None] * np.ones(2, "f4")):
-        if values.dtype != np.float64:
-            with pytest.raises(TypeError, match="values must have the target's dtype float64, got"):
-                scatter(np.zeros(3), [0, 1], values)
+    with pytest.raises(TypeError, match="values must have the target's dtype float64, got"):
+        scatter(np.zeros(3), [0, 1], np.ones(2, "f4"))
 
 
 def test_lists_of_large_integers():
@@ -348,7 +346,6 @@ def test_out_leaves_the_target_unchanged(place, rng):
 
 def test_overlap_is_that_of_separate_memory():
     data = np.arange(6.0)
-    assert scatter(data, [0, 1, 2, 3, 4], data[:5], axis=0, out=data[:].copy()[:6]).tolist()
     assert scatter(data, [1, 2, 3, 4, 5], data[:5]).tolist() == [0, 0, 1, 2, 3, 4]
     index = np.arange(6)[::-1].copy()
     assert scatter(index, index, index).tolist() == [0, 1, 2, 3, 4, 5]
