@@ -148,10 +148,13 @@ def test_an_array_of_one_element_may_be_on_the_host(dtype):
     assert saxpy(x, 2.0, 1.0).numpy().tolist() == [3, 5]
 
 
-def philox(seed, group):
-    """Philox4x32-10 as in the paper."""
-    key = [seed & 0xFFFFFFFF, seed >> 32]
-    c = [group & 0xFFFFFFFF, group >> 32, 0, 0]
+def words_of(number, count):
+    """The 32-bit words of a number, the lowest first."""
+    return [number >> 32 * k & 0xFFFFFFFF for k in range(count)]
+
+
+def philox(key, c):
+    """Philox4x32-10 of a counter, as in the paper."""
     for _ in range(10):
         left, right = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
         c = [
@@ -165,8 +168,15 @@ def philox(seed, group):
 
 
 def test_the_oracle_is_philox():
-    """The known answers that Random123 publishes for zeros and for ones."""
-    assert philox(0, 0) == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+    """The known answers that Random123 publishes, for zeros, for ones and for digits of pi."""
+    ones = 2**32 - 1
+    pi = 0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344
+    for key, counter, words in [
+        ([0] * 2, [0] * 4, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+        ([ones] * 2, [ones] * 4, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+        ([0xA4093822, 0x299F31D0], pi, "d16cfe09 94fdcceb 5001e420 24126ea1"),
+    ]:
+        assert philox(key, counter) == [int(word, 16) for word in words.split()]
 
 
 needs_bfloat16 = pytest.mark.skipif(oracle.bfloat16 is None, reason="needs ml_dtypes")
@@ -192,7 +202,8 @@ def test_stochastic_rounding_is_a_function_of_seed_and_position(place, rng, layo
     )
     bits = (x + np.float32(0)).ravel().view("u4").astype("u8")
     finite = np.isfinite(x).ravel()
-    blocks = [philox(seed, group) for group in range(-(-x.size // 8))]
+    key = words_of(seed, 2)
+    blocks = [philox(key, words_of(group, 4)) for group in range(-(-x.size // 8))]
     random = np.array([blocks[p // 8][p % 8 // 2] >> p % 2 * 16 & 0xFFFF for p in range(x.size)])
     expected = ((bits + np.where(finite, random, 0).astype("u8")) >> 16).astype("u2")
     expected[np.isnan(x).ravel()] = 0x7FC0
