@@ -111,7 +111,7 @@ class Call:
         self.exact = array_of(made, self.arithmetic, self.shape)
         return array_of(convert(self.exact, format_of(self.dtype)), self.dtype, self.shape)
 
-    def rounded_to(self, expected, dtype):
+    def rounded_to(self, dtype):
         """The bytes of the last expected() in another dtype. An output of float64 makes the
         arithmetic wide, so that one is left to calls with a float64 operand."""
         return array_of(convert(self.exact, format_of(dtype)), dtype, self.shape).tobytes()
