@@ -3,7 +3,6 @@
 
 """tools/check_abi.py finds the changes of the headers that break programs, and only those."""
 
-import importlib.util
 import platform
 import re
 import shutil
@@ -11,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tools import check_abi
+
 ROOT = Path(__file__).resolve().parent.parent
-SPEC = importlib.util.spec_from_file_location("check_abi", ROOT / "tools" / "check_abi.py")
-check_abi = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(check_abi)
 
 # Each replaces a text of the header by another: a declaration that the library might get.
 COMPATIBLE = {

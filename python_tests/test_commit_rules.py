@@ -3,15 +3,9 @@
 
 """The rules for commit messages."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-TOOLS = Path(__file__).resolve().parent.parent / "tools"
-SPEC = importlib.util.spec_from_file_location("check_commit", TOOLS / "check_commit.py")
-check_commit = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(check_commit)
+from tools import check_commit
 
 SUBJECT = "Keep subnormals in the AVX2 kernel"
 BODY = "The flag was left set by a caller, and results differed.\n"

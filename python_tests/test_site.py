@@ -3,18 +3,15 @@
 
 """The site names what is public, and its check finds broken links."""
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
 import gpukern
+from tools import check_site
 
 ROOT = Path(__file__).resolve().parent.parent
-spec = importlib.util.spec_from_file_location("check_site", ROOT / "tools" / "check_site.py")
-check_site = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(check_site)
 
 
 def test_the_python_reference_is_complete():

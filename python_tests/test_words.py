@@ -3,15 +3,9 @@
 
 """The linter of words, and the list that it reads."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-TOOLS = Path(__file__).resolve().parent.parent / "tools"
-SPEC = importlib.util.spec_from_file_location("check_words", TOOLS / "check_words.py")
-check_words = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(check_words)
+from tools import check_words
 
 RULES = check_words.read_rules(check_words.LIST.read_text(encoding="utf-8"))
 
