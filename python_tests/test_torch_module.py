@@ -4,9 +4,6 @@
 """gpukern.torch: PyTorch's operators with gradients and for torch.compile."""
 
 import itertools
-import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -397,12 +394,6 @@ def test_errors_are_those_of_gpukern():
 def test_gradients_named_in_the_refusal():
     with pytest.raises(BufferError, match=r"use gpukern\.torch"):
         gpukern.gather(torch.zeros(3, requires_grad=True), [0])
-
-
-def test_gpukern_does_not_import_torch():
-    code = "import json, sys, gpukern; print(json.dumps('torch' in sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd="/")
-    assert json.loads(run.stdout) is False
 
 
 @pytest.mark.gpu
