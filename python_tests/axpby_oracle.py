@@ -8,11 +8,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import oracle
-from oracle import FLOAT16, FLOAT32, FLOAT64
+from oracle import BFLOAT16, FLOAT16, FLOAT32, FLOAT64
 
-FORMATS = {"float16": FLOAT16, "float32": FLOAT32, "float64": FLOAT64}
-if oracle.bfloat16 is not None:
-    FORMATS["bfloat16"] = oracle.BFLOAT16
+FORMATS = {"float16": FLOAT16, "bfloat16": BFLOAT16, "float32": FLOAT32, "float64": FLOAT64}
 
 
 def dtype_of(name):

@@ -7,6 +7,7 @@ import ctypes
 import time
 from types import SimpleNamespace
 
+import ml_dtypes
 import numpy as np
 
 from benchmarks.c_api import BenchError, Exec, Gpukern
@@ -24,11 +25,7 @@ def host(address, count, dtype):
 
 def numpy_dtype(name):
     """NumPy's dtype of a name."""
-    if name == "bfloat16":
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
 
 
 def add(y, x, alpha, out):

@@ -10,11 +10,7 @@ product and the sum of such numbers are again such numbers, exactly, and are rou
 from dataclasses import dataclass
 
 import numpy as np
-
-try:
-    from ml_dtypes import bfloat16
-except ImportError:
-    bfloat16 = None
+from ml_dtypes import bfloat16
 
 
 @dataclass(frozen=True)
@@ -131,6 +127,7 @@ class SaxpyType:
 
 SAXPY_TYPES = {
     "float16": SaxpyType(np.dtype("f2"), FLOAT16),
+    "bfloat16": SaxpyType(np.dtype(bfloat16), BFLOAT16),
     "float32": SaxpyType(np.dtype("f4"), FLOAT32),
     "float64": SaxpyType(np.dtype("f8"), FLOAT64),
     "complex64": SaxpyType(np.dtype("c8"), FLOAT32, 2),
@@ -138,8 +135,6 @@ SAXPY_TYPES = {
     "int32": SaxpyType(np.dtype("i4"), None),
     "int64": SaxpyType(np.dtype("i8"), None),
 }
-if bfloat16 is not None:
-    SAXPY_TYPES["bfloat16"] = SaxpyType(np.dtype(bfloat16), BFLOAT16)
 
 
 def saxpy_element(kind, a, x, y):

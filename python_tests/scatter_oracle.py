@@ -15,11 +15,6 @@ import oracle
 BLOCK = 256
 REDUCTIONS = (None, "add", "multiply", "min", "max", "mean")
 
-try:
-    from ml_dtypes import bfloat16
-except ImportError:
-    bfloat16 = None
-
 
 def reductions_of(dtype):
     """The reductions that scatter has for a dtype, besides None."""
@@ -31,7 +26,7 @@ def reductions_of(dtype):
 
 
 def is_narrow(dtype):
-    return dtype == np.float16 or (bfloat16 is not None and dtype == bfloat16)
+    return dtype in (np.float16, oracle.bfloat16)
 
 
 def total_order(numbers):

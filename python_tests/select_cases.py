@@ -9,9 +9,7 @@ import oracle
 MASK_DTYPES = [
     np.dtype(name)
     for name in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
-]
-if oracle.bfloat16 is not None:
-    MASK_DTYPES.append(np.dtype(oracle.bfloat16))
+] + [np.dtype(oracle.bfloat16)]
 SWAPPED_DTYPES = [np.dtype(">i4"), np.dtype(">f8"), np.dtype(">c8")]
 
 

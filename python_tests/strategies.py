@@ -45,9 +45,8 @@ GATHER_DTYPES = [
     np.dtype([("grid", "i2", (2, 3)), ("name", "U2")]),
     np.dtype(np.longdouble),
     np.dtype(np.clongdouble),
+    np.dtype(oracle.bfloat16),
 ]
-if oracle.bfloat16 is not None:
-    GATHER_DTYPES.append(np.dtype(oracle.bfloat16))
 
 INDEX_DTYPES = [
     np.dtype(name) for name in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4", ">u2", ">i8")

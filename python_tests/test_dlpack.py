@@ -7,6 +7,7 @@ import ctypes
 import gc
 import weakref
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -189,7 +190,6 @@ def test_impossible_exports_are_buffer_errors():
 
 
 def test_bfloat16_goes_through():
-    ml_dtypes = pytest.importorskip("ml_dtypes")
     array = np.arange(4).astype(ml_dtypes.bfloat16)
     there = gpukern.to_device(array, "cpu")
     producer = Producer(array, device=(1, 0), capsule=there.__dlpack__(max_version=(1, 0)))

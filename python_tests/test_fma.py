@@ -174,10 +174,6 @@ def test_the_oracle_is_philox():
         assert philox(key, counter) == [int(word, 16) for word in words.split()]
 
 
-needs_bfloat16 = pytest.mark.skipif(oracle.bfloat16 is None, reason="needs ml_dtypes")
-
-
-@needs_bfloat16
 @pytest.mark.parametrize("layout", ["contiguous", "transposed", "both transposed", "every second"])
 def test_stochastic_rounding_is_a_function_of_seed_and_position(place, rng, layout):
     seed = 0x123456789ABCDEF
@@ -205,7 +201,6 @@ def test_stochastic_rounding_is_a_function_of_seed_and_position(place, rng, layo
     assert np.array_equal(place.take(result).view("u2").ravel(), expected)
 
 
-@needs_bfloat16
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["cuda", "cuda-array"])
 def test_stochastic_rounding_of_many_elements_is_that_of_the_cpu(name, rng):
@@ -220,7 +215,6 @@ def test_stochastic_rounding_of_many_elements_is_that_of_the_cpu(name, rng):
     assert np.array_equal(rounded(Place(name)), rounded(Place("cpu")))
 
 
-@needs_bfloat16
 def test_stochastic_rounding_is_unbiased():
     x = np.full(200_000, 1 + 2.0**-7 * 0.25, "f4")
     out = np.zeros(x.size, oracle.bfloat16)

@@ -10,6 +10,7 @@ from collections import UserList, deque
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 from numpy.exceptions import AxisError
 
 import gpukern
@@ -84,12 +85,9 @@ def test_fill_value_converts_without_changing_kind():
 
 
 def test_a_bfloat16_fill_value_may_be_a_large_int():
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    x = np.ones(2, ml_dtypes.bfloat16)
+    x = np.ones(2, bfloat16)
     for number in (2**63, -(2**70), 3 * 2**64 + 1):
-        assert gather(x, [5], mode="fill", fill_value=number)[0] == ml_dtypes.bfloat16(
-            float(number)
-        )
+        assert gather(x, [5], mode="fill", fill_value=number)[0] == bfloat16(float(number))
     with pytest.raises(OverflowError, match=r"^gather: fill_value: int too large"):
         gather(x, [5], mode="fill", fill_value=10**400)
 
@@ -257,8 +255,7 @@ def test_unusual_dtypes_on_the_host(rng, dtype):
 
 
 def test_bfloat16_by_ml_dtypes(place):
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    source = np.arange(10).astype(ml_dtypes.bfloat16)
+    source = np.arange(10).astype(bfloat16)
     result = place.gather(source, np.array([9, 1, 12]), mode="fill", fill_value=2.5)
     assert result.dtype == source.dtype
     assert result.astype(float).tolist() == [9, 1, 2.5]
@@ -430,7 +427,6 @@ def test_out_may_overlap_the_index():
 
 
 def test_a_bfloat16_fill_value_keeps_the_payload_of_a_nan():
-    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     bits = np.array([0xFFD6, 0x7F81, 0x7FC0, 0x3F80], np.uint16)
     for one in bits:
         fill = one.reshape(1).view(bfloat16)[0]

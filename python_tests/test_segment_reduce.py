@@ -10,6 +10,7 @@ import bag_oracle
 import numpy as np
 import pytest
 from libraries import DTYPES, KINDS, why_absent
+from ml_dtypes import bfloat16
 from places import on_gpu
 from scatter_oracle import is_narrow
 from test_scatter_libraries import random_array, same_bits
@@ -198,7 +199,6 @@ def test_arrays_of_libraries(theirs, rng, dtype):
 
 
 def test_bfloat16_is_added_in_float32():
-    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     assert is_narrow(np.dtype(bfloat16))
     assert segment_reduce(np.array([256, 1, 1], bfloat16), [0, 3]).astype("f4").tolist() == [258]
 
