@@ -9,7 +9,7 @@ import functools
 
 @functools.cache
 def driver():
-    """The driver and the primary context of device 0."""
+    """The driver's library, initialized."""
     library = ctypes.CDLL("libcuda.so.1")
     assert library.cuInit(0) == 0
     return library

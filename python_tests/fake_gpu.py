@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from benchmarks.c_api import BenchError, Exec, Gpukern
-from benchmarks.native import DTYPES, ITEMSIZE, Native
+from benchmarks.native import DTYPES, Native
 
 CPU = 1
 SIZE = 1 << 24
@@ -294,4 +294,3 @@ class FakeJax:
 
 
 CLASSES = {"torch": FakeTorch, "cupy": FakeCupy, "jax": FakeJax}
-ALL_DTYPES = tuple(ITEMSIZE)
