@@ -145,6 +145,13 @@ def cases(request):
 
 
 @pytest.fixture
+def restored_threads():
+    """Lets a test set the number of threads: the next one has the default again."""
+    yield
+    gpukern.set_num_threads(None)
+
+
+@pytest.fixture
 def stopped_by_ctrl_c():
     """Repeats a call until a Ctrl-C stops it, within seconds."""
 

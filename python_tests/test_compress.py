@@ -183,16 +183,13 @@ def test_fill_values(place):
         compress_at(place, [1], np.arange(3), size=2, fill_value=0.5)
 
 
+@pytest.mark.usefixtures("restored_threads")
 def test_result_does_not_depend_on_threads(rng):
     x = rng.standard_normal(600_000)
     mask = x > 0.3
-    before = gpukern.get_num_threads()
-    try:
-        for threads in (1, 2, 3, 8):
-            gpukern.set_num_threads(threads)
-            assert np.array_equal(compress(mask, x), x[mask])
-    finally:
-        gpukern.set_num_threads(before)
+    for threads in (1, 2, 3, 8):
+        gpukern.set_num_threads(threads)
+        assert np.array_equal(compress(mask, x), x[mask])
 
 
 def test_out_over_the_inputs(rng):

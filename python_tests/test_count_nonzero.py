@@ -40,15 +40,12 @@ def test_what_is_refused():
         count_nonzero(np.ma.ones(3))
 
 
+@pytest.mark.usefixtures("restored_threads")
 def test_count_does_not_depend_on_threads(rng):
     mask = random_mask(rng, (500_000,), density=0.5)
-    before = gpukern.get_num_threads()
-    try:
-        for threads in (1, 2, 3, 8):
-            gpukern.set_num_threads(threads)
-            assert count_nonzero(mask) == np.count_nonzero(mask)
-    finally:
-        gpukern.set_num_threads(before)
+    for threads in (1, 2, 3, 8):
+        gpukern.set_num_threads(threads)
+        assert count_nonzero(mask) == np.count_nonzero(mask)
 
 
 def test_explain():

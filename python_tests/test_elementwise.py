@@ -203,6 +203,7 @@ def test_no_warnings():
     assert elementwise("a % b")(np.arange(3), 0).tolist() == [0, 0, 0]
 
 
+@pytest.mark.usefixtures("restored_threads")
 def test_threads(monkeypatch, rng):
     started = []
     thread = threading.Thread
@@ -215,13 +216,11 @@ def test_threads(monkeypatch, rng):
     monkeypatch.setattr(threading, "Thread", noted)
     a = rng.normal(size=(500, 777))
     gpukern.set_num_threads(3)
-    try:
-        np.testing.assert_array_equal(f(a, a[0]), a * 2 + a[0])
-    finally:
-        gpukern.set_num_threads(None)
+    np.testing.assert_array_equal(f(a, a[0]), a * 2 + a[0])
     assert len(started) == 2  # beside the caller's
 
 
+@pytest.mark.usefixtures("restored_threads")
 def test_blocks_of_threads_that_cannot_start(monkeypatch, rng):
     def start(thread):
         raise RuntimeError("can't start new thread")
@@ -231,10 +230,7 @@ def test_blocks_of_threads_that_cannot_start(monkeypatch, rng):
     monkeypatch.setattr(threading.Thread, "start", start)
     a = rng.normal(size=400_000)
     gpukern.set_num_threads(3)
-    try:
-        np.testing.assert_array_equal(fresh(a, a[:1]), a * 2 + a[0])
-    finally:
-        gpukern.set_num_threads(None)
+    np.testing.assert_array_equal(fresh(a, a[:1]), a * 2 + a[0])
 
 
 def test_errors_in_threads_are_raised(monkeypatch):
@@ -244,15 +240,13 @@ def test_errors_in_threads_are_raised(monkeypatch):
         f(np.zeros(200_000, "i1"), 1000)
 
 
+@pytest.mark.usefixtures("restored_threads")
 def test_number_of_threads(monkeypatch):
     threads = []
     monkeypatch.setattr(cpu_executor, "LEAST_FOR_THREAD", 50_000)
     monkeypatch.setattr(threading, "Thread", lambda **options: threads.append(1))
     gpukern.set_num_threads(1)
-    try:
-        assert f(np.zeros(200_000), 1).tolist() == [1] * 200_000
-    finally:
-        gpukern.set_num_threads(None)
+    assert f(np.zeros(200_000), 1).tolist() == [1] * 200_000
     assert threads == []
 
 

@@ -312,19 +312,16 @@ def test_16_bit_floats_are_rounded_once(place):
     assert reduce_at(place, source, [0, 1, 1, 1, 1], [0, 5]).tolist() == [2052]
 
 
+@pytest.mark.usefixtures("restored_threads")
 def test_bits_depend_on_neither_threads_nor_run(rng):
     offsets = np.concatenate([random_bags(rng, 3000, 20), [100_000, 100_001]])
     source = rng.standard_normal((1000, 3)).astype("f4")
     index = (rng.random(100_001) ** 4 * 1000).astype(int)
     results = set()
-    before = gpukern.get_num_threads()
-    try:
-        for threads in (1, 2, 3, 8):
-            gpukern.set_num_threads(threads)
-            for _ in range(3):
-                results.add(gather_reduce(source, index, offsets).tobytes())
-    finally:
-        gpukern.set_num_threads(before)
+    for threads in (1, 2, 3, 8):
+        gpukern.set_num_threads(threads)
+        for _ in range(3):
+            results.add(gather_reduce(source, index, offsets).tobytes())
     assert len(results) == 1
 
 

@@ -114,16 +114,14 @@ def alarms(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.usefixtures("restored_threads")
 @pytest.mark.parametrize("name", NAMES)
 def test_long_calls_ask_again_and_again(name, long_calls):
     gpukern.set_num_threads(1)
-    try:
-        with alarms(LATENCY / 5) as ran:
-            start = time.monotonic()
-            long_calls[name]()
-            end = time.monotonic()
-    finally:
-        gpukern.set_num_threads(None)
+    with alarms(LATENCY / 5) as ran:
+        start = time.monotonic()
+        long_calls[name]()
+        end = time.monotonic()
     asked = [when for when in ran if when < end]
     if end - start > 3 * LATENCY:
         # In each half, so that the time from one to the next is not the whole call.
@@ -131,16 +129,16 @@ def test_long_calls_ask_again_and_again(name, long_calls):
         assert len([when for when in asked if when >= (start + end) / 2]) > 1, name
 
 
-@pytest.mark.parametrize("threads", [1, 0])
+@pytest.mark.usefixtures("restored_threads")
+@pytest.mark.parametrize("threads", [1, None])
 @pytest.mark.parametrize("name", NAMES)
 def test_ctrl_c_stops_every_long_call(name, threads, long_calls):
     call = long_calls[name]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    gpukern.set_num_threads(threads or None)
+    gpukern.set_num_threads(threads)
     try:
         took = sorted(latency(call) for _ in range(SIGNALS))
     finally:
-        gpukern.set_num_threads(None)
         signal.signal(signal.SIGINT, before)
     print(f"{name}: {took}")
     # Other processes may have the cores for a while.

@@ -76,16 +76,13 @@ def test_more_dimensions(place, rng):
         assert same(nonzero_at(place, mask, size=3), [sized(c, 3) for c in np.nonzero(mask)])
 
 
+@pytest.mark.usefixtures("restored_threads")
 def test_result_does_not_depend_on_threads(rng):
     mask = random_mask(rng, (700, 800), "f4", 0.4)
-    before = gpukern.get_num_threads()
-    try:
-        for threads in (1, 2, 3, 8):
-            gpukern.set_num_threads(threads)
-            assert same(nonzero(mask), np.nonzero(mask))
-            assert same(nonzero(mask, size=1000), [c[:1000] for c in np.nonzero(mask)])
-    finally:
-        gpukern.set_num_threads(before)
+    for threads in (1, 2, 3, 8):
+        gpukern.set_num_threads(threads)
+        assert same(nonzero(mask), np.nonzero(mask))
+        assert same(nonzero(mask, size=1000), [c[:1000] for c in np.nonzero(mask)])
 
 
 def test_lists():

@@ -16,12 +16,6 @@ from gpukern._elementwise import cpu_executor
 from gpukern._elementwise.cpu_executor import ThreadShare
 
 
-@pytest.fixture
-def restored():
-    yield
-    gpukern.set_num_threads(None)
-
-
 def default_in_a_process(prefix=(), **environment):
     """What a fresh process answers, without the variables that could be set here."""
     kept = {name: text for name, text in os.environ.items() if name != "OMP_NUM_THREADS"}
@@ -39,7 +33,7 @@ def default_in_a_process(prefix=(), **environment):
 
 
 @pytest.mark.thread_unsafe(reason="sets a number of the process")
-@pytest.mark.usefixtures("restored")
+@pytest.mark.usefixtures("restored_threads")
 def test_a_number_is_kept():
     default = gpukern.get_num_threads()
     assert default >= 1
@@ -85,7 +79,7 @@ def test_the_environment_sets_the_default(text, number):
 
 
 @pytest.mark.thread_unsafe(reason="sets a number of the process")
-@pytest.mark.usefixtures("restored")
+@pytest.mark.usefixtures("restored_threads")
 def test_shares_of_threads_are_what_is_free():
     gpukern.set_num_threads(4)
     first = ThreadShare(3)
@@ -118,7 +112,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-@pytest.mark.usefixtures("restored")
+@pytest.mark.usefixtures("restored_threads")
 @pytest.mark.parametrize("callers", [1, 8])
 def test_elementwise_calls_share_the_threads(callers, monkeypatch):
     """Each caller computes; all of them together start no more than fill the limit."""

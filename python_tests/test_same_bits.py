@@ -16,7 +16,10 @@ from write_cases import DUPLICATES
 import gpukern
 from gpukern import bincount, gather_reduce, scatter, segment_reduce
 
-pytestmark = pytest.mark.thread_unsafe(reason="sets a number of the process")
+pytestmark = [
+    pytest.mark.thread_unsafe(reason="sets a number of the process"),
+    pytest.mark.usefixtures("restored_threads"),
+]
 
 REPEATS = max(CASES_PER_TEST // 100, 3)
 THREADS = (1, 2, None)  # None: all
@@ -27,12 +30,6 @@ ELEMENTS, UPDATES = 3000, 70_001  # more than a GPU combines without sorting
 
 ONE = "one element"
 DISTRIBUTIONS = [*DUPLICATES, ONE]
-
-
-@pytest.fixture(autouse=True)
-def restored_threads():
-    yield
-    gpukern.set_num_threads(None)
 
 
 def numbers(rng, shape, dtype):

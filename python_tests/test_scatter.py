@@ -136,19 +136,16 @@ def test_sums_in_any_order(place, rng, dtype):
         assert result.tobytes() == expected.tobytes()
 
 
+@pytest.mark.usefixtures("restored_threads")
 def test_bits_depend_on_neither_threads_nor_run(rng):
     target, values = rng.standard_normal(1000), rng.standard_normal((300_000, 3))
     index = (rng.random(300_000) ** 4 * 1000).astype(int)
     results = set()
-    before = gpukern.get_num_threads()
-    try:
-        for threads in (1, 2, 3, 8):
-            gpukern.set_num_threads(threads)
-            for _ in range(3):
-                table = np.repeat(target[:, None], 3, 1)
-                results.add(scatter(table, index, values, reduce="add").tobytes())
-    finally:
-        gpukern.set_num_threads(before)
+    for threads in (1, 2, 3, 8):
+        gpukern.set_num_threads(threads)
+        for _ in range(3):
+            table = np.repeat(target[:, None], 3, 1)
+            results.add(scatter(table, index, values, reduce="add").tobytes())
     assert len(results) == 1
 
 

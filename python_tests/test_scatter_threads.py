@@ -12,11 +12,8 @@ from gpukern import put_along_axis, scatter
 
 
 @pytest.fixture(params=[1, 2, 3, 8])
-def threads(request):
-    before = gpukern.get_num_threads()
+def threads(request, restored_threads):
     gpukern.set_num_threads(request.param)
-    yield request.param
-    gpukern.set_num_threads(before)
 
 
 # The CPU's threads have a table of few keys each, if the order of their values does not matter.
@@ -182,17 +179,14 @@ def test_special_values(rng, threads, keys, m, dtype):
             assert found.tobytes() == expected.tobytes()
 
 
+@pytest.mark.usefixtures("restored_threads")
 def test_the_ways_of_several_threads(rng):
     """Which the tests above mean to take: a threshold may not move below them."""
-    before = gpukern.get_num_threads()
     gpukern.set_num_threads(2)
-    try:
-        index, values = rng.integers(0, 60, 140_000), rng.random(140_000)
-        few = gpukern.explain(scatter, np.zeros(60), index, values, reduce="add")
-        columns = rng.integers(0, 3000, (200, 700))
-        tiles = gpukern.explain(
-            put_along_axis, np.zeros((3000, 700)), columns, rng.random((200, 700)), 0
-        )
-        assert (few.threads, tiles.threads) == (2, 2)
-    finally:
-        gpukern.set_num_threads(before)
+    index, values = rng.integers(0, 60, 140_000), rng.random(140_000)
+    few = gpukern.explain(scatter, np.zeros(60), index, values, reduce="add")
+    columns = rng.integers(0, 3000, (200, 700))
+    tiles = gpukern.explain(
+        put_along_axis, np.zeros((3000, 700)), columns, rng.random((200, 700)), 0
+    )
+    assert (few.threads, tiles.threads) == (2, 2)

@@ -177,6 +177,7 @@ def test_an_index_that_changes_during_a_call_reaches_no_other_memory(mode):
     assert set(np.unique(target)) <= {0, 1}
 
 
+@pytest.mark.usefixtures("restored_threads")
 @pytest.mark.parametrize("reduce", ["add", "mean"])
 @pytest.mark.parametrize("threads", [2, 8])
 def test_an_index_that_changes_between_two_passes_reaches_no_other_memory(reduce, threads):
@@ -186,13 +187,9 @@ def test_an_index_that_changes_between_two_passes_reaches_no_other_memory(reduce
     index = np.zeros(1 << 18, np.int64)
     some, others = index.copy(), index + 9
     others[::3] = 1 << 40
-    before = gpukern.get_num_threads()
     gpukern.set_num_threads(threads)
-    try:
-        with changing(index, others, some):
-            for mode in ["clip", "fill"] * 50:
-                scatter(target, index, values, reduce=reduce, mode=mode)
-    finally:
-        gpukern.set_num_threads(before)
+    with changing(index, others, some):
+        for mode in ["clip", "fill"] * 50:
+            scatter(target, index, values, reduce=reduce, mode=mode)
     assert (memory[:16] == 0).all()
     assert (memory[26:] == 0).all()
