@@ -14,6 +14,7 @@ import hypothesis
 import numpy as np
 import oracle
 import pytest
+from libraries import KINDS, opened
 from places import HOST_MEMORY, Place
 
 import gpukern
@@ -120,6 +121,12 @@ def place(request):
 def to_host(request):
     """Copies an array to one kind of host memory."""
     return HOST_MEMORY[request.param]
+
+
+@pytest.fixture(params=KINDS)
+def theirs(request):
+    """Each library whose arrays calls take, NumPy among them."""
+    return opened(request.param)
 
 
 @pytest.fixture(params=sorted(oracle.SAXPY_TYPES))

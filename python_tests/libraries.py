@@ -10,6 +10,7 @@ import warnings
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 import gpukern
 
@@ -190,6 +191,23 @@ def why_absent(name):
     except ImportError as error:
         return f"{name} cannot be imported: {error}"
     return None
+
+
+def opened(name):
+    """A library; skips the test where it cannot be tested."""
+    if reason := why_absent(name):
+        pytest.skip(reason)
+    return KINDS[name]()
+
+
+def random_array(rng, shape, dtype):
+    """Numbers of any of these dtypes."""
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu":
+        return rng.integers(0, 100, shape).astype(dtype)
+    real = rng.standard_normal(shape)
+    return (real + 1j * rng.standard_normal(shape) if dtype.kind == "c" else real).astype(dtype)
 
 
 DTYPES = [

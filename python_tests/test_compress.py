@@ -11,11 +11,11 @@ import pytest
 from conftest import CASES_PER_EXAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
-from libraries import DTYPES, KINDS, why_absent
+from libraries import DTYPES, random_array
 from select_cases import MASK_DTYPES, SWAPPED_DTYPES, as_bool, fill_mask, random_mask
 from strategies import GATHER_DTYPES, shapes, windows
 from test_properties_gather import make_valid, random_bytes
-from test_scatter_libraries import random_array, same_bits
+from test_scatter_libraries import same_bits
 
 import gpukern
 from gpukern import compress, explain
@@ -296,14 +296,6 @@ def test_masks_that_only_export_dlpack():
 
 
 # ---- libraries ----
-
-
-@pytest.fixture(params=list(KINDS))
-def theirs(request):
-    reason = why_absent(request.param)
-    if reason is not None:
-        pytest.skip(reason)
-    return KINDS[request.param]()
 
 
 def test_every_size_of_a_selection(place, rng):

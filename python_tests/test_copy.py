@@ -9,7 +9,7 @@ import weakref
 import cuda_driver
 import numpy as np
 import pytest
-from libraries import KINDS, why_absent
+from libraries import KINDS, opened
 from places import Interface, Window
 
 import gpukern
@@ -313,10 +313,7 @@ def test_a_graph_copies_anew():
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 def test_arrays_of_libraries(rng, blocking, name):
-    reason = why_absent(name)
-    if reason is not None:
-        pytest.skip(reason)
-    library = KINDS[name]()
+    library = opened(name)
     source = rng.random((6, 4), np.float32)
     for layout, theirs in library.layouts(source):
         back = np.empty_like(source)

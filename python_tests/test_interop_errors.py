@@ -7,18 +7,11 @@ import itertools
 
 import numpy as np
 import pytest
-from libraries import KINDS, why_absent
+from libraries import KINDS, opened, why_absent
 
 import gpukern
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
-
-
-def library(name):
-    reason = why_absent(name)
-    if reason is not None:
-        pytest.skip(reason)
-    return KINDS[name]()
 
 
 def refused(cases, bad, words, good, index, error=gpukern.errors.GpukernBufferError):
@@ -139,7 +132,7 @@ def test_jax_arrays_are_no_outputs(cases):
     "name", [name for name in KINDS if name not in ("jax", "numpy")], ids=lambda name: name
 )
 def test_outputs_that_do_not_fit(name, cases):
-    theirs = library(name)
+    theirs = opened(name)
     x, index = theirs.put(np.ones(3, "f4")), theirs.put(np.arange(3))
     for out, error in [(np.ones(4, "f4"), ValueError), (np.ones(3, "i4"), TypeError)]:
         for call in (
@@ -154,7 +147,7 @@ def test_outputs_that_do_not_fit(name, cases):
 
 @pytest.mark.parametrize("name", list(KINDS))
 def test_wrong_dtypes(name, cases):
-    theirs = library(name)
+    theirs = opened(name)
     x, small = theirs.put(np.ones(3, "f4")), theirs.put(np.ones(3, "u1"))
     with pytest.raises(TypeError, match="index must be of an integer dtype, got float32"):
         gpukern.gather(x, x)

@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from libraries import DTYPES, GPU, KINDS, SAXPY_DTYPES, why_absent
+from libraries import DTYPES, GPU, KINDS, SAXPY_DTYPES, opened, random_array, why_absent
 
 import gpukern
 
@@ -15,23 +15,6 @@ import gpukern
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 ROWS, WIDTH = 37, 3
-
-
-def library(name):
-    reason = why_absent(name)
-    if reason is not None:
-        pytest.skip(reason)
-    return KINDS[name]()
-
-
-def random_bits(rng, shape, dtype):
-    """Any value of a dtype, but for the NaNs, which need not keep their payload in saxpy."""
-    if dtype.kind == "b":
-        return rng.integers(0, 2, shape).astype(bool)
-    if dtype.kind in "iu":
-        return rng.integers(0, 2**8, shape).astype(dtype)
-    real = rng.standard_normal(shape)
-    return (real + 1j * rng.standard_normal(shape) if dtype.kind == "c" else real).astype(dtype)
 
 
 def same_bits(result, expected):
@@ -61,15 +44,10 @@ def out(request):
     """The library of out=; None to let the call make the result."""
     if request.param == "own kind":
         return None
-    found = library(request.param)
+    found = opened(request.param)
     if not found.writable:
         pytest.skip(f"{found.name} arrays cannot be written to")
     return found
-
-
-@pytest.fixture(params=list(KINDS))
-def theirs(request):
-    return library(request.param)
 
 
 def checked(theirs, out, cases, operation, result, given, expected):
@@ -92,7 +70,7 @@ def test_gather(theirs, out, rng, cases):
             continue
         for shape, index_shape in [((ROWS,), (50,)), ((ROWS, WIDTH), (4, 5)), ((ROWS,), ()),
                                    ((ROWS, 0), (3,)), ((ROWS,), (0,))]:  # fmt: skip
-            array = random_bits(rng, shape, dtype)
+            array = random_array(rng, shape, dtype)
             numbers = rng.integers(0, ROWS, index_shape).astype(np.int32)
             expected = np.asarray(np.take(array, numbers, axis=0))
             for (_, source), index in itertools.product(
@@ -114,7 +92,7 @@ def test_saxpy(theirs, out, rng, cases):
         if not (theirs.has(dtype) and (out is None or out.has(dtype))):
             continue
         for shape in [(65,), (ROWS, WIDTH), (), (0, 3)]:
-            x, y = random_bits(rng, shape, dtype), random_bits(rng, shape, dtype)
+            x, y = random_array(rng, shape, dtype), random_array(rng, shape, dtype)
             expected = np.asarray(gpukern.saxpy(3, x, y))
             for (_, xs), (_, ys) in zip(theirs.layouts(x), theirs.layouts(y), strict=True):
                 for _, context, stream in theirs.streams():
@@ -128,7 +106,7 @@ def test_mixed_libraries_in_one_call(rng, cases):
     present = [
         KINDS[name]() for name in KINDS if why_absent(name) is None and (name != "numpy" or not GPU)
     ]
-    array = random_bits(rng, (ROWS, WIDTH), np.dtype("f4"))
+    array = random_array(rng, (ROWS, WIDTH), np.dtype("f4"))
     numbers = rng.integers(0, ROWS, 50).astype(np.int32)
     expected = np.take(array, numbers, axis=0)
     for first, second, third in itertools.product(present, repeat=3):

@@ -6,7 +6,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from libraries import KINDS, why_absent
+from libraries import opened
 
 import gpukern
 from gpukern import In, InOut, Out
@@ -83,9 +83,7 @@ def xy(rng):
 @pytest.mark.parametrize("library", ["torch", "cupy", "numba", "gpukern"])
 @pytest.mark.parametrize("a", [3, 3.0, np.float32(3)])
 def test_arrays_of_every_library(saxpy, xy, library, a):
-    if reason := why_absent(library):
-        pytest.skip(reason)
-    kind = KINDS[library]()
+    kind = opened(library)
     x, y, out = kind.put(xy[0]), kind.put(xy[1]), kind.put(np.zeros_like(xy[0]))
     saxpy.for_size(SIZE)(a, x, y, out, SIZE)
     np.testing.assert_array_equal(kind.take(out), 3 * xy[0] + xy[1])
@@ -93,9 +91,7 @@ def test_arrays_of_every_library(saxpy, xy, library, a):
 
 @pytest.mark.parametrize("library", ["torch", "cupy", "numba", "jax", "gpukern"])
 def test_arrays_of_mixed_libraries(saxpy, xy, library):
-    if reason := why_absent(library):
-        pytest.skip(reason)
-    x, y = KINDS[library]().put(xy[0]), gpukern.to_device(xy[1])
+    x, y = opened(library).put(xy[0]), gpukern.to_device(xy[1])
     out = gpukern.to_device(np.zeros_like(xy[0]))
     for first, second in ((x, y), (y, x)):
         saxpy.for_size(SIZE)(np.float32(1), first, second, out, SIZE)

@@ -8,7 +8,7 @@ import pytest
 from conftest import CASES_PER_EXAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
-from libraries import DTYPES, KINDS, why_absent
+from libraries import DTYPES
 from select_cases import MASK_DTYPES, SWAPPED_DTYPES, as_bool, fill_mask, random_mask, sized
 from strategies import shapes, windows
 from test_properties_gather import random_bytes
@@ -122,14 +122,6 @@ def test_explain():
 
 
 # ---- libraries ----
-
-
-@pytest.fixture(params=list(KINDS))
-def theirs(request):
-    reason = why_absent(request.param)
-    if reason is not None:
-        pytest.skip(reason)
-    return KINDS[request.param]()
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

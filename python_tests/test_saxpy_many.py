@@ -11,7 +11,7 @@ import weakref
 import ml_dtypes
 import numpy as np
 import pytest
-from libraries import KINDS, SAXPY_DTYPES, why_absent
+from libraries import KINDS, SAXPY_DTYPES, opened
 from places import Place
 
 import gpukern
@@ -136,10 +136,7 @@ def test_bfloat16(place, rng):
 
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_arrays_of_every_library(rng, name):
-    why = why_absent(name)
-    if why:
-        pytest.skip(why)
-    library = KINDS[name]()
+    library = opened(name)
     for dtype in SAXPY_DTYPES:
         if not library.has(dtype):
             continue

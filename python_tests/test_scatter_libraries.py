@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 import scatter_oracle
-from libraries import DTYPES, GPU, KINDS, why_absent
+from libraries import DTYPES, GPU, KINDS, opened, random_array, why_absent
 
 import gpukern
 
@@ -14,23 +14,6 @@ import gpukern
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 ROWS, WIDTH = 37, 3
-
-
-@pytest.fixture(params=list(KINDS))
-def theirs(request):
-    reason = why_absent(request.param)
-    if reason is not None:
-        pytest.skip(reason)
-    return KINDS[request.param]()
-
-
-def random_array(rng, shape, dtype):
-    if dtype.kind == "b":
-        return rng.integers(0, 2, shape).astype(bool)
-    if dtype.kind in "iu":
-        return rng.integers(0, 100, shape).astype(dtype)
-    real = rng.standard_normal(shape)
-    return (real + 1j * rng.standard_normal(shape) if dtype.kind == "c" else real).astype(dtype)
 
 
 def data(rng, dtype, shape=(ROWS, WIDTH), count=50):
@@ -67,9 +50,7 @@ def test_targets_in_place(theirs, rng, dtype):
 
 
 def test_new_arrays_of_jax(rng):
-    if why_absent("jax") is not None:
-        pytest.skip(why_absent("jax"))
-    jax = KINDS["jax"]()
+    jax = opened("jax")
     for dtype in filter(jax.has, DTYPES):
         target, index, values = data(rng, dtype)
         expected = scatter_oracle.scatter(target, index, values, 0, "raise", None)

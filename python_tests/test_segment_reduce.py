@@ -9,11 +9,11 @@ Its generated calls are in test_gather_reduce.py.
 import bag_oracle
 import numpy as np
 import pytest
-from libraries import DTYPES, KINDS, why_absent
+from libraries import DTYPES, random_array
 from ml_dtypes import bfloat16
 from places import on_gpu
 from scatter_oracle import is_narrow
-from test_scatter_libraries import random_array, same_bits
+from test_scatter_libraries import same_bits
 from write_cases import REDUCED_DTYPES
 
 import gpukern
@@ -163,14 +163,6 @@ def test_options():
 
 
 # ---- libraries ----
-
-
-@pytest.fixture(params=list(KINDS))
-def theirs(request):
-    reason = why_absent(request.param)
-    if reason is not None:
-        pytest.skip(reason)
-    return KINDS[request.param]()
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

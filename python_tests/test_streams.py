@@ -10,7 +10,7 @@ import threading
 import cuda_driver
 import numpy as np
 import pytest
-from libraries import KINDS, why_absent
+from libraries import opened
 
 import gpukern
 from gpukern import distributed
@@ -170,9 +170,7 @@ def test_per_thread_default_streams_keep_the_order(reverse):
 
 
 def test_numba_arrays_keep_the_order_of_their_default_stream(streams, reverse):
-    if reason := why_absent("numba"):
-        pytest.skip(reason)
-    numba_cuda = KINDS["numba"]().module
+    numba_cuda = opened("numba").module
     producer = streams[0]
     default = cuda_driver.DefaultStream()
     source = numba_cuda.to_device(np.zeros(COUNT, np.float32))
