@@ -4,11 +4,11 @@
 """fork() after all cores were used: the child computes on, or says why not; it never hangs."""
 
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
+from commands import compiler
 from nvrtc import needs_nvrtc
 
 import gpukern
@@ -183,10 +183,9 @@ def test_child_of_another_users_threads(tmp_path):
     library = os.path.join(gpukern.get_library_dir(), "libgpukern.so")
     program = tmp_path / "pool.c"
     program.write_text(POOL_PROGRAM)
-    compiler = shutil.which("cc") or shutil.which("gcc")
     subprocess.run(
         [
-            compiler,
+            *compiler("CC"),
             "-fopenmp",
             f"-I{gpukern.get_include()}",
             program,

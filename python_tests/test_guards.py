@@ -4,10 +4,10 @@
 """No exception crosses the C ABI, and no call touches what belongs to the rest of the process."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+from commands import symbols
 
 import gpukern
 from gpukern._streams import stream, stream_tracker
@@ -46,15 +46,9 @@ def entries():
     return found
 
 
-def exported():
-    library = Path(gpukern.get_library_dir(), "libgpukern.so")
-    command = ["nm", "--dynamic", "--defined-only", "--format=posix", str(library)]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return {line.split()[0].partition("@")[0] for line in listed.splitlines()}
-
-
 def test_every_exported_function_is_found():
-    assert entries().keys() == exported()
+    library = Path(gpukern.get_library_dir(), "libgpukern.so")
+    assert entries().keys() == symbols(library, "--defined-only")
 
 
 @pytest.mark.parametrize("name", sorted(entries()))

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import compiler, installed, output_of, symbols
 
 import gpukern
 
@@ -18,19 +19,6 @@ ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = Path(gpukern.get_library_dir(), "libgpukern.so")
 HEADERS = sorted(Path(gpukern.get_include(), "gpukern").glob("*.h"))
 CUDA_LIBRARIES = re.compile(r"lib(cuda|cudart|nvrtc|nccl|nvJitLink|nvidia-ml)\b")
-
-
-def output_of(*command):
-    """Return what a program prints; it must succeed."""
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed")
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
-def symbols(*options):
-    """Return the names that `nm -D` lists."""
-    lines = output_of("nm", "--dynamic", "--format=posix", *options, str(LIBRARY)).splitlines()
-    return {line.split()[0].partition("@")[0] for line in lines}
 
 
 def python(code):
@@ -48,7 +36,7 @@ def declarations(header):
 def test_exactly_the_functions_of_the_headers_are_exported():
     text = "".join(map(declarations, HEADERS))
     declared = set(re.findall(r"\b(gpukern_\w+)\(", text))
-    assert symbols("--defined-only") == declared
+    assert symbols(LIBRARY, "--defined-only") == declared
 
 
 def test_cython_declares_all_names_of_the_headers():
@@ -62,16 +50,16 @@ def test_cython_declares_all_names_of_the_headers():
 @pytest.mark.parametrize("header", HEADERS, ids=lambda header: header.stem)
 def test_headers_are_declarations_without_the_attribute(header):
     # As cffi and similar tools read them.
-    command = ["cc", "-E", "-P", "-DGPUKERN_API=", f"-I{gpukern.get_include()}", str(header)]
-    own = re.sub(r".*?typedef enum gpukern_", "", output_of(*command), count=1, flags=re.DOTALL)
+    options = ["-E", "-P", "-DGPUKERN_API=", f"-I{gpukern.get_include()}", str(header)]
+    text = output_of(*compiler("CC"), *options)
+    own = re.sub(r".*?typedef enum gpukern_", "", text, count=1, flags=re.DOTALL)
     assert "gpukern_" in own
     assert "__attribute__" not in own
 
 
 def test_cpp_headers_name_the_standard_that_they_need():
-    if shutil.which("c++") is None:
-        pytest.skip("c++ is not installed")
-    command = ["c++", "-std=c++17", "-fsyntax-only", "-xc++", f"-I{gpukern.get_include()}", "-"]
+    options = ["-std=c++17", "-fsyntax-only", "-xc++", f"-I{gpukern.get_include()}", "-"]
+    command = [*compiler("CXX"), *options]
     source = "#include <gpukern/gpukern.hpp>\n"
     run = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     first = re.search(r"error: (.*)", run.stderr).group(1)
@@ -79,15 +67,14 @@ def test_cpp_headers_name_the_standard_that_they_need():
 
 
 def test_cmake_names_the_component_that_is_missing(tmp_path):
-    if shutil.which("cmake") is None:
-        pytest.skip("cmake is not installed")
+    cmake = installed("cmake")
     project = """
         cmake_minimum_required(VERSION 3.22)
         project(program LANGUAGES NONE)
         find_package(gpukern CONFIG REQUIRED COMPONENTS other)
     """
     (tmp_path / "CMakeLists.txt").write_text(project, encoding="utf-8")
-    command = ["cmake", "-S", ".", "-B", "build", f"-Dgpukern_DIR={gpukern.get_cmake_dir()}"]
+    command = [cmake, "-S", ".", "-B", "build", f"-Dgpukern_DIR={gpukern.get_cmake_dir()}"]
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert run.returncode != 0
     assert "This gpukern has no component other." in run.stderr
@@ -120,7 +107,7 @@ def test_no_cuda_library_is_needed():
 
 
 def test_no_cuda_symbol_is_left_to_the_loader():
-    undefined = symbols("--undefined-only")
+    undefined = symbols(LIBRARY, "--undefined-only")
     assert not [name for name in undefined if re.match(r"_*(cu[A-Z]|cuda[A-Z]|nvrtc)", name)]
 
 

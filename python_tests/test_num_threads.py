@@ -16,12 +16,12 @@ from gpukern._elementwise import cpu_executor
 from gpukern._elementwise.cpu_executor import ThreadShare
 
 
-def default_in_a_process(prefix=(), **environment):
-    """What a fresh process answers, without the variables that could be set here."""
+def default_in_a_process(first="", **environment):
+    """What a fresh process answers, after some code, without the variables that could be set."""
     kept = {name: text for name, text in os.environ.items() if name != "OMP_NUM_THREADS"}
     code = "import gpukern; print(gpukern.get_num_threads(), gpukern.info()['num_threads'])"
     result = subprocess.run(
-        [*prefix, sys.executable, "-c", code],
+        [sys.executable, "-c", first + code],
         capture_output=True,
         text=True,
         check=True,
@@ -59,7 +59,7 @@ def test_what_is_no_number_is_refused(number):
 def test_the_default_is_bounded_by_the_affinity_mask():
     cores = os.sched_getaffinity(0)
     assert default_in_a_process() <= len(cores)
-    one = ("taskset", "-c", str(min(cores)))
+    one = f"import os; os.sched_setaffinity(0, {{{min(cores)}}}); "
     assert default_in_a_process(one) == 1
 
 

@@ -7,14 +7,13 @@ import importlib.util
 import json
 import os
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from commands import compiler, installed
 
 import gpukern
 
@@ -75,14 +74,6 @@ def run_python(text, folder):
     assert run([sys.executable, program], folder).splitlines() == PRINTED.findall(text)
 
 
-def compiler(variable, default):
-    """Return the command of a compiler, as words."""
-    command = shlex.split(os.environ.get(variable, default))
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed")
-    return command
-
-
 def run_compiled(command, text, source):
     """Compile a program against the installed package, run it, return what it prints."""
     source.write_text(text, encoding="utf-8")
@@ -111,20 +102,20 @@ def test_python(text, tmp_path):
 
 @pytest.mark.parametrize("text", programs("c"))
 def test_c(text, tmp_path):
-    command = [*compiler("CC", "cc"), "-std=c99"]
+    command = [*compiler("CC"), "-std=c99"]
     assert run_compiled(command, text, tmp_path / "demo.c").splitlines() == PRINTED.findall(text)
 
 
 @pytest.mark.parametrize("text", programs("cpp"))
 def test_cpp(text, tmp_path):
-    command = [*compiler("CXX", "c++"), "-std=c++20"]
+    command = [*compiler("CXX"), "-std=c++20"]
     assert run_compiled(command, text, tmp_path / "demo.cpp").splitlines() == PRINTED.findall(text)
 
 
 @pytest.mark.parametrize(("text", "user"), list(cython_programs()))
 def test_cython(text, user, tmp_path):
     pytest.importorskip("Cython")
-    compiler("CC", "cc")
+    compiler("CC")
     name = re.search(r"^# (\w+\.pyx)$", text, re.MULTILINE).group(1)
     (tmp_path / name).write_text(text, encoding="utf-8")
     cythonize = [sys.executable, "-m", "Cython.Build.Cythonize", "--inplace", name]
@@ -134,12 +125,12 @@ def test_cython(text, user, tmp_path):
 
 @pytest.mark.parametrize("text", programs("cmake"))
 def test_cmake(text, tmp_path):
-    compiler("CMAKE", "cmake")
+    cmake = installed("cmake")
     (tmp_path / "CMakeLists.txt").write_text(text, encoding="utf-8")
-    (program,) = [code for name, code in blocks_of(ROOT / "docs" / "cpp.md") if name == "cpp"][:1]
+    program = next(code for name, code in blocks_of(ROOT / "docs" / "cpp.md") if name == "cpp")
     (tmp_path / "program.cpp").write_text(program, encoding="utf-8")
-    run(["cmake", "-B", "build", f"-Dgpukern_DIR={gpukern.get_cmake_dir()}"], tmp_path)
-    run(["cmake", "--build", "build"], tmp_path)
+    run([cmake, "-B", "build", f"-Dgpukern_DIR={gpukern.get_cmake_dir()}"], tmp_path)
+    run([cmake, "--build", "build"], tmp_path)
     assert run(["build/program"], tmp_path).splitlines() == PRINTED.findall(program)
 
 

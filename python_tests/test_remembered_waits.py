@@ -4,13 +4,15 @@
 """Which waits for other GPUs a table remembers, on GPUs in software."""
 
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
+from commands import compiler
 from conftest import WITHOUT_GPU
 from test_gpus_in_software import FAKE
+
+import gpukern
 
 pytestmark = [
     pytest.mark.skipif(not WITHOUT_GPU, reason="there is a GPU"),
@@ -82,16 +84,11 @@ def waits_of_read(stream):
 
 @pytest.fixture(scope="module")
 def observer(tmp_path_factory):
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    import gpukern
-
     source = tmp_path_factory.mktemp("observer") / "observer.c"
     source.write_text(OBSERVER)
     library = source.with_suffix(".so")
     flags = ["-shared", "-fPIC", f"-I{gpukern.get_include()}", "-ldl"]
-    subprocess.run([compiler, source, *flags, "-o", library], check=True)
+    subprocess.run([*compiler("CC"), source, *flags, "-o", library], check=True)
     return str(library)
 
 

@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.thread_unsafe(reason="a repository is changed")
+pytestmark = [
+    pytest.mark.thread_unsafe(reason="a repository is changed"),
+    pytest.mark.skipif(not shutil.which("git"), reason="git is not installed"),
+]
 
 TOOL = Path(__file__).resolve().parent.parent / "tools" / "tag_release.py"
 NOW = 1780315200

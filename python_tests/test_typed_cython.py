@@ -5,13 +5,12 @@
 
 import importlib.util
 import os
-import shlex
-import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from commands import compiler
 
 import gpukern
 
@@ -174,8 +173,7 @@ def functions(template, types):
 @pytest.fixture(scope="module")
 def extension(tmp_path_factory):
     pytest.importorskip("Cython")
-    if shutil.which(shlex.split(os.environ.get("CC", "cc"))[0]) is None:
-        pytest.skip("no C compiler")
+    compiler("CC")
     folder = tmp_path_factory.mktemp("extension")
     (folder / "typed_functions.pyx").write_text(
         PROLOGUE
