@@ -6,14 +6,6 @@
 import pytest
 
 import gpukern
-from gpukern._program import program
 
-
-def why_no_nvrtc():
-    """The reason why programs cannot be compiled, or None."""
-    if not gpukern.info()["cuda"]["built"]:
-        return "built without CUDA"
-    return program.nvrtc_status()["reason"] or None
-
-
-needs_nvrtc = pytest.mark.skipif(why_no_nvrtc() is not None, reason=f"no NVRTC: {why_no_nvrtc()}")
+WHY_NOT = gpukern.info()["nvrtc"]["reason"]
+needs_nvrtc = pytest.mark.skipif(bool(WHY_NOT), reason=f"no NVRTC: {WHY_NOT}")

@@ -6,14 +6,14 @@
 import itertools
 
 import pytest
+from nvrtc import needs_nvrtc
 
 import gpukern
 from gpukern import Program
 from gpukern._elementwise import cuda_codegen
 from gpukern._elementwise.frontend import c_parser, type_resolution, ufuncs
-from gpukern._program.program import nvrtc_status
 
-pytestmark = pytest.mark.skipif(nvrtc_status()["version"] is None, reason="NVRTC is not installed")
+pytestmark = needs_nvrtc
 
 NAMES = list(type_resolution.SIZES)
 

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from fake_gpu import FakeNative, host
+from nvrtc import needs_nvrtc
 
 import gpukern
 from benchmarks.call_cost.calls import Call, measure
@@ -93,10 +94,8 @@ def test_the_four_times_of_a_function():
         compile_once.measure(*ndarrays(("x + y", "x")))
 
 
+@needs_nvrtc
 def test_nvrtc_alone_compiles_what_gpukern_does():
-    nvrtc = gpukern.info()["nvrtc"]
-    if nvrtc["version"] is None:
-        pytest.skip(f"no NVRTC: {nvrtc['reason']}")
     (point,) = program_compile.run(1, (program_compile.NVRTC,))
     assert "error" not in point, point
     assert set(point) >= {"first", "second"}

@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from nvrtc import needs_nvrtc
+
+import gpukern
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 PROGRAMS = ["hello", "gather", "saxpy_by_hand/main", "vector_add", "polynomial"]
@@ -30,13 +33,9 @@ def sources(name):
     return re.findall(r'r?"""\n((?:(?!""").)*__global__(?:(?!""").)*)"""', text, re.DOTALL)
 
 
+@needs_nvrtc
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_compile(name):
-    import gpukern
-
-    nvrtc = gpukern.info()["nvrtc"]
-    if nvrtc["version"] is None:
-        pytest.skip(f"no NVRTC: {nvrtc['reason']}")
     found = sources(name)
     assert len(found) == (0 if name == "vector_add" else 1)
     for source in found:
