@@ -73,8 +73,7 @@ def test_a_rate_of_indexed_axes_counts_the_indices():
     assert CountNonzero(100, 50).traffic == Nonzero(100, 0).traffic == 100
 
 
-def test_a_flat_index_has_the_items_of_the_others():
-    rng = np.random.default_rng()
+def test_a_flat_index_has_the_items_of_the_others(rng):
     for case in (
         TakeAlongAxis(5, 7, 1, taken=3),
         TakeAlongAxis(5, 7, 0, taken=3),

@@ -54,8 +54,8 @@ def test_indexing_is_that_of_numpy(key):
 
 
 @pytest.mark.parametrize("dtype", ["?", "f2", ">f8", "S3", "i1,f8"])
-def test_views_of_any_dtype_on_any_device(device, dtype):
-    array = np.random.default_rng().integers(0, 256, 24 * 16, "u1")
+def test_views_of_any_dtype_on_any_device(device, dtype, rng):
+    array = rng.integers(0, 256, 24 * 16, "u1")
     dtype = np.dtype(dtype)
     array = array[: 24 * dtype.itemsize].copy().view(dtype).reshape(4, 6)
     there = gpukern.to_device(array, device)

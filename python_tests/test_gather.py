@@ -236,9 +236,9 @@ def test_masked_out():
         gather(np.arange(3), [2, 0], out=out)
 
 
-def test_structured_dtypes_keep_padding(place):
+def test_structured_dtypes_keep_padding(place, rng):
     dtype = np.dtype([("a", "u1"), ("b", "f8")], align=True)
-    source = np.frombuffer(np.random.default_rng().bytes(10 * dtype.itemsize), dtype)
+    source = np.frombuffer(rng.bytes(10 * dtype.itemsize), dtype)
     result = place.gather(source, np.array([9, 0, 3]))
     assert result.dtype == dtype
     assert result.view("V16").tolist() == source.view("V16")[[9, 0, 3]].tolist()

@@ -31,8 +31,7 @@ def neighbour(request):
     return lambda: True
 
 
-def test_many_times(neighbour):
-    rng = np.random.default_rng()
+def test_many_times(neighbour, rng):
     source = gpukern.to_device(np.arange(1000.0))
     good = gpukern.to_device(np.arange(1000)[::-1].copy())
     out = gpukern.to_device(np.full(300, 7.0))

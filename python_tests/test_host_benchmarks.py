@@ -149,16 +149,16 @@ def test_plots_are_drawn_where_matplotlib_is(tmp_path):
 
 @pytest.mark.parametrize("distribution", list(host_data.DISTRIBUTIONS))
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 100), (1000, 1), (1000, 5000)])
-def test_indices_are_in_bounds(distribution, m, n):
-    index = host_data.DISTRIBUTIONS[distribution](np.random.default_rng(), m, n, np.dtype("int64"))
+def test_indices_are_in_bounds(distribution, m, n, rng):
+    index = host_data.DISTRIBUTIONS[distribution](rng, m, n, np.dtype("int64"))
     assert index.shape == (n,)
     assert index.dtype == np.int64
     assert index.min() >= 0
     assert index.max() < m
 
 
-def test_indices_follow_their_distribution():
-    rng, dtype = np.random.default_rng(), np.dtype("int32")
+def test_indices_follow_their_distribution(rng):
+    dtype = np.dtype("int32")
     assert (np.diff(host_data.ascending(rng, 10**6, 1000, dtype)) >= 0).all()
     assert (np.diff(host_data.blocked(rng, 10**6, 64, dtype)) == 1).all()
     assert np.unique(host_data.equal(rng, 10**6, 100, dtype)).size == 1
@@ -166,10 +166,10 @@ def test_indices_follow_their_distribution():
     assert np.count_nonzero(drawn == 0) > 1000 > np.count_nonzero(drawn == 1000)
 
 
-def test_all_bytes_are_copied():
+def test_all_bytes_are_copied(rng):
     copier = copying.Copier()
     copier.threads = 3
-    origin = np.random.default_rng().integers(0, 256, 3 * copying.LEAST_COPY + 77, np.uint8)
+    origin = rng.integers(0, 256, 3 * copying.LEAST_COPY + 77, np.uint8)
     to = np.zeros_like(origin)
     copier.copy(to, origin)
     assert copying.same_bytes(to, origin)

@@ -28,8 +28,7 @@ def random_floats(rng, dtype, count):
 
 
 @pytest.mark.parametrize(("name", "function"), [("float32", LIBM.fmaf), ("float64", LIBM.fma)])
-def test_fma_is_that_of_the_c_library(name, function):
-    rng = np.random.default_rng()
+def test_fma_is_that_of_the_c_library(name, function, rng):
     kind = oracle.SAXPY_TYPES[name]
     a, x, y = (random_floats(rng, kind.dtype, 3000) for _ in range(3))
     with np.errstate(all="ignore"):
@@ -44,8 +43,7 @@ def test_fma_is_that_of_the_c_library(name, function):
 
 
 @pytest.mark.parametrize("f", [oracle.FLOAT16, oracle.BFLOAT16, oracle.FLOAT32, oracle.FLOAT64])
-def test_decode_and_encode_are_inverse(f):
-    rng = np.random.default_rng()
+def test_decode_and_encode_are_inverse(f, rng):
     for bits in [0, 1, f.infinity - 1, *(int(n) % f.infinity for n in rng.integers(0, 2**62, 500))]:
         assert f.encode(*f.decode(bits)) == bits
         if bits:
@@ -53,8 +51,7 @@ def test_decode_and_encode_are_inverse(f):
 
 
 @pytest.mark.parametrize("f", [oracle.FLOAT16, oracle.BFLOAT16, oracle.FLOAT32])
-def test_encode_gives_the_nearest(f):
-    rng = np.random.default_rng()
+def test_encode_gives_the_nearest(f, rng):
     for _ in range(500):
         value = Fraction(int(rng.integers(1, 2**60))) * Fraction(2) ** int(rng.integers(-90, -30))
         exponent = value.denominator.bit_length() - 1
@@ -71,13 +68,12 @@ def test_encode_gives_the_nearest(f):
         assert distances.count(distances[1]) == 1 or bits % 2 == 0 or bits == f.infinity - 1
 
 
-def test_conversion_is_that_of_numpy():
+def test_conversion_is_that_of_numpy(rng):
     bits = np.arange(2**16, dtype=np.uint16)
     wide = [oracle.convert_bits(oracle.FLOAT16, oracle.FLOAT32, int(b)) for b in bits]
     numpys = bits.view(np.float16).astype(np.float32)
     finite = ~np.isnan(numpys)
     assert (np.array(wide, np.uint32)[finite] == numpys.view(np.uint32)[finite]).all()
-    rng = np.random.default_rng()
     floats = (rng.standard_normal(2000) * 2.0 ** rng.integers(-30, 20, 2000)).astype(np.float32)
     narrow = [
         oracle.convert_bits(oracle.FLOAT32, oracle.FLOAT16, int(b)) for b in floats.view(np.uint32)
@@ -103,8 +99,7 @@ def test_integers_wrap():
         assert (oracle.saxpy(kind, np.int32(7), x, x) == np.int32(7) * x + x).all()
 
 
-def test_gather_is_numpys_take():
-    rng = np.random.default_rng()
+def test_gather_is_numpys_take(rng):
     source = rng.standard_normal((3, 4, 5))
     for axis in (0, 1, -1, None):
         size = source.size if axis is None else source.shape[axis]
@@ -150,8 +145,7 @@ def plainly_combined(step, values):
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
 @pytest.mark.parametrize("reduce", ["add", "multiply", "min", "max"])
-def test_scatter_combines_in_blocks(dtype, reduce):
-    rng = np.random.default_rng()
+def test_scatter_combines_in_blocks(dtype, reduce, rng):
     lengths = [1, 2, 255, 256, 257, 512, 513, 1, 700, 1279, 1281, 3000]
     values = (rng.uniform(0.5, 1.5, sum(lengths)) * rng.choice([-1, 1], sum(lengths))).astype(dtype)
     step = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}[reduce]

@@ -68,8 +68,8 @@ def test_errors_belong_to_their_thread(place):
     on_every_thread(work)
 
 
-def test_one_array_read_by_many():
-    source = np.random.default_rng().random(1_000_000)
+def test_one_array_read_by_many(rng):
+    source = rng.random(1_000_000)
     index = np.arange(source.size)[::-1].copy()
     for result in on_every_thread(lambda number: gather(source, index)):
         assert np.array_equal(result, source[::-1])
