@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scatter_oracle
 from libraries import DTYPES, GPU, KINDS, opened, random_array, why_absent
+from ml_dtypes import bfloat16
 
 import gpukern
 
@@ -14,6 +15,12 @@ import gpukern
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 ROWS, WIDTH = 37, 3
+
+
+@pytest.fixture(params=[name for name, kind in KINDS.items() if kind.writable])
+def writable(request):
+    """Each library whose arrays may be written to."""
+    return opened(request.param)
 
 
 def data(rng, dtype, shape=(ROWS, WIDTH), count=50):
@@ -35,18 +42,18 @@ def same_bits(result, expected):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_targets_in_place(theirs, rng, dtype):
-    if not (theirs.has(dtype) and theirs.writable):
+def test_targets_in_place(writable, rng, dtype):
+    if not writable.has(dtype):
         return
     for reduce in reductions(dtype):
         target, index, values = data(rng, dtype)
         expected = scatter_oracle.scatter(target, index, values, 0, "raise", reduce)
-        for (_, at), (_, numbers) in zip(theirs.layouts(target), theirs.layouts(values),
+        for (_, at), (_, numbers) in zip(writable.layouts(target), writable.layouts(values),
                                          strict=True):  # fmt: skip
-            for given in (theirs.put(index), index):  # a host index goes to the device
-                to = at if given is index else theirs.put(target)
+            for given in (writable.put(index), index):  # a host index goes to the device
+                to = at if given is index else writable.put(target)
                 assert gpukern.scatter(to, given, numbers, reduce=reduce) is to
-                assert same_bits(np.ascontiguousarray(theirs.take(to)), expected)
+                assert same_bits(np.ascontiguousarray(writable.take(to)), expected)
 
 
 def test_new_arrays_of_jax(rng):
@@ -87,26 +94,23 @@ def test_outputs_of_another_library(theirs, rng):
         assert same_bits(np.ascontiguousarray(theirs.take(given)), target)
 
 
-def test_host_values_go_to_the_target(theirs):
-    if not theirs.writable:
-        return
+def test_host_values_go_to_the_target(writable):
     for values in (2.0, [1.0, 2.0], np.array([3.0, 4.0], "f4"), np.float32(5)):
-        target = theirs.put(np.zeros(3, "f4"))
+        target = writable.put(np.zeros(3, "f4"))
         gpukern.scatter(target, [0, 2], values)
         expected = np.zeros(3, "f4")
         expected[[0, 2]] = values
-        assert np.array_equal(theirs.take(target), expected)
-    gpukern.scatter(target, theirs.put(np.array([1])), 7, mode="clip")
-    assert theirs.take(target).tolist() == [5, 7, 5]
+        assert np.array_equal(writable.take(target), expected)
+    gpukern.scatter(target, writable.put(np.array([1])), 7, mode="clip")
+    assert writable.take(target).tolist() == [5, 7, 5]
 
 
-def test_bfloat16_values_convert(theirs):
-    dtype = next(dtype for dtype in DTYPES if dtype.name == "bfloat16")
-    if not (theirs.has(dtype) and theirs.writable):
+def test_bfloat16_values_convert(writable):
+    if not writable.has(bfloat16):
         return
-    target = theirs.put(np.ones(3, dtype))
+    target = writable.put(np.ones(3, bfloat16))
     gpukern.scatter(target, [0, 1], [0.5, 2], reduce="add")
-    assert theirs.take(target).astype("f4").tolist() == [1.5, 3, 1]
+    assert writable.take(target).astype("f4").tolist() == [1.5, 3, 1]
 
 
 def test_bincount(theirs, rng):
@@ -120,18 +124,16 @@ def test_bincount(theirs, rng):
     assert same_bits(np.asarray(theirs.take(sums)), expected)
 
 
-def test_streams(theirs, rng):
-    if not theirs.writable:
-        return
+def test_streams(writable, rng):
     target, index, values = data(rng, np.dtype("f4"))
     expected = scatter_oracle.scatter(target, index, values, 0, "raise", "add")
     for mode in ("raise", "wrap"):
-        for _, context, stream in theirs.streams():
+        for _, context, stream in writable.streams():
             with context:
-                to = theirs.put(target)
-                gpukern.scatter(to, theirs.put(index), theirs.put(values), mode=mode, reduce="add",
-                                stream=stream)  # fmt: skip
-                assert same_bits(np.ascontiguousarray(theirs.take(to)), expected)
+                to = writable.put(target)
+                gpukern.scatter(to, writable.put(index), writable.put(values), mode=mode,
+                                reduce="add", stream=stream)  # fmt: skip
+                assert same_bits(np.ascontiguousarray(writable.take(to)), expected)
 
 
 # ---- what cannot come in ----
