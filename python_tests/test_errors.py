@@ -25,8 +25,19 @@ BUILT_IN = {
     "GpukernMemoryError": MemoryError,
     "GpukernDeviceError": RuntimeError,
     "GpukernCudaError": RuntimeError,
+    "GpukernCancelledError": RuntimeError,
+    "PeerLostError": RuntimeError,
     "GpukernInternalError": RuntimeError,
 }
+
+
+def test_every_error_is_named():
+    found = {
+        name
+        for name, each in vars(errors).items()
+        if isinstance(each, type) and issubclass(each, gpukern.GpukernError)
+    }
+    assert found == {*BUILT_IN, "GpukernError"}
 
 
 @pytest.mark.parametrize(("name", "built_in"), BUILT_IN.items())
@@ -58,10 +69,21 @@ def test_every_status_but_success_has_its_error():
     assert len(set(errors.ERROR_OF_STATUS.values())) == 11
 
 
-def test_a_compile_error_carries_the_log():
-    error = errors.CompileError("f.cu(1): error", "f.cu(1): error\nf.cu(2): error")
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.CompileError("f.cu(1): error", "f.cu(1): error\nf.cu(2): error"),
+        errors.GpukernAxisError("axis 2 is out of bounds for array of dimension 1"),
+        errors.PeerLostError("rank 3 of 4 has ended", 3),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_carry_more_than_their_message(error, monkeypatch):
+    monkeypatch.delitem(copyreg.dispatch_table, type(error), raising=False)  # as above
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
-        assert again.log == error.log
+        assert str(again) == str(error)
+        for name in ("log", "axis", "ndim", "rank"):
+            assert getattr(again, name, None) == getattr(error, name, None)
 
 
 @pytest.mark.parametrize(
