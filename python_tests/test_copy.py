@@ -29,10 +29,6 @@ def blocking(request):
     return request.param
 
 
-def wait(device):
-    gpukern.synchronize(device)
-
-
 def random_array(rng, dtype, shape):
     dtype = np.dtype(dtype)
     count = int(np.prod(shape)) * dtype.itemsize
@@ -62,7 +58,7 @@ def test_every_byte_gets_there_and_back(rng, device, blocking, dtype, shape):
     gpukern.copyto(again, there, blocking=blocking)
     gpukern.copyto(back, again, blocking=blocking)
     if not blocking:
-        wait(device)
+        gpukern.synchronize(device)
     assert back.tobytes() == source.tobytes()
 
 
@@ -318,11 +314,11 @@ def test_arrays_of_libraries(rng, blocking, name):
     for layout, theirs in library.layouts(source):
         back = np.empty_like(source)
         gpukern.copyto(back, theirs, blocking=blocking)
-        wait("cuda" if library.on_gpu else "cpu")
+        gpukern.synchronize("cuda" if library.on_gpu else "cpu")
         assert np.array_equal(back, source), layout
         if library.writable:
             gpukern.copyto(theirs, 2 * source, blocking=blocking)
-            wait("cuda" if library.on_gpu else "cpu")
+            gpukern.synchronize("cuda" if library.on_gpu else "cpu")
             assert np.array_equal(library.take(theirs), 2 * source), layout
 
 

@@ -112,17 +112,13 @@ def test_out_of_memory_is_a_memory_error(device):
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", "cuda:-1", "", -1])
 def test_unknown_devices_are_value_errors(device):
-    with pytest.raises(
-        gpukern.errors.GpukernValueError, match=r"^(to_device|empty): device must be "
-    ):
+    with pytest.raises(gpukern.errors.GpukernValueError, match=r"^empty: device must be "):
         gpukern.empty(1, device=device)
 
 
 @pytest.mark.parametrize("device", [None, True, 1.0, b"cpu"])
 def test_devices_are_strings_and_ints(device):
-    with pytest.raises(
-        gpukern.errors.GpukernTypeError, match=r"^(to_device|empty): device must be "
-    ):
+    with pytest.raises(gpukern.errors.GpukernTypeError, match=r"^empty: device must be "):
         gpukern.empty(1, device=device)
 
 

@@ -138,36 +138,34 @@ def test_what_functions_give_for_numbers_is_as_in_python(number):
     assert elementwise("x * sqrt(2 * a + 1)")(x, number).dtype == np.float64
 
 
-def with_literals():
-    """Functions of an integer array, to compare with what Python and NumPy do."""
-    return [
-        lambda x: x * -abs(1),
-        lambda x: x + min(1, 2.5),
-        lambda x: x + max(2, True),
-        lambda x: x * math.floor(2.5),
-        lambda x: x + pow(2, 3),
-        lambda x: x + (True + True),
-        lambda x: x * 2**-1,
-        lambda x: x + ~1,
-        lambda x: x + (1 << 3) % 5,
-        lambda x: x + 7 // 2.5,
-        lambda x: x + (2**100 > 3),
-        lambda x: x + 2.0**70,
-        lambda x: x + (1 + 2j).imag,
-        lambda x: x * (3 == 3.0),
-        lambda x: x * np.abs(1),
-        lambda x: x * np.float32(2),
-        lambda x: x + np.int8(3) * 2,
-        lambda x: x + np.minimum(1, 2),
-        lambda x: x + np.sqrt(4),
-        lambda x: x + np.negative(1),
-    ]
+# Functions of an array, to compare with what Python and NumPy do.
+LITERALS = [
+    lambda x: x * -abs(1),
+    lambda x: x + min(1, 2.5),
+    lambda x: x + max(2, True),
+    lambda x: x * math.floor(2.5),
+    lambda x: x + pow(2, 3),
+    lambda x: x + (True + True),
+    lambda x: x * 2**-1,
+    lambda x: x + ~1,
+    lambda x: x + (1 << 3) % 5,
+    lambda x: x + 7 // 2.5,
+    lambda x: x + (2**100 > 3),
+    lambda x: x + 2.0**70,
+    lambda x: x + (1 + 2j).imag,
+    lambda x: x * (3 == 3.0),
+    lambda x: x * np.abs(1),
+    lambda x: x * np.float32(2),
+    lambda x: x + np.int8(3) * 2,
+    lambda x: x + np.minimum(1, 2),
+    lambda x: x + np.sqrt(4),
+    lambda x: x + np.negative(1),
+]
 
 
-@pytest.mark.parametrize("place", range(len(with_literals())))
+@pytest.mark.parametrize("function", LITERALS)
 @pytest.mark.parametrize("dtype", ["u2", "i1", "f4"])
-def test_literals(place, dtype):
-    function = with_literals()[place]
+def test_literals(function, dtype):
     x = np.arange(5).astype(dtype)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
