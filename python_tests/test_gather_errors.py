@@ -104,11 +104,6 @@ def test_index_must_be_of_an_integer_dtype(index):
         gather(np.arange(3), index)
 
 
-def test_index_of_python_ints_beyond_64_bits():
-    with pytest.raises(IndexError):
-        gather(np.arange(3), [2**70])
-
-
 @pytest.mark.parametrize("mode", ["RAISE", "nearest", 0, None])
 def test_mode_must_be_known(mode):
     with pytest.raises(ValueError, match="gather: mode must be 'raise', 'wrap', 'clip' or 'fill'"):
