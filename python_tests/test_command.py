@@ -245,9 +245,12 @@ def test_ctrl_c():
         # A shell lets its background jobs ignore Ctrl-C, and the tests may be one.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
-        process.stdout.readline()  # it has begun
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        try:
+            process.stdout.readline()  # it has begun
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert errors == "\n"
 

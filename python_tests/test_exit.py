@@ -153,6 +153,9 @@ while True:
     )
     for _ in range(EXITS):
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
-            assert process.stdout.readline() == b"ready\n"
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(60) == -signal.SIGTERM
+            try:
+                assert process.stdout.readline() == b"ready\n"
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(60) == -signal.SIGTERM
+            finally:
+                process.kill()

@@ -101,6 +101,7 @@ def test_everything_on_all_threads():
         [sys.executable, "-X", "faulthandler", "-W", "ignore", "-c", CODE, CALLS],
         capture_output=True,
         text=True,
+        timeout=600 + int(CALLS) // 10,
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, ""), ended.stderr
