@@ -200,6 +200,15 @@ def opened(name):
     return KINDS[name]()
 
 
+def same_bits(result, expected):
+    """Whether two arrays are equal byte by byte, and by dtype unless plain bytes are expected."""
+    return (
+        (expected.dtype.kind == "V" or result.dtype == expected.dtype)
+        and result.shape == expected.shape
+        and result.tobytes() == expected.tobytes()
+    )
+
+
 def random_array(rng, shape, dtype):
     """Numbers of any of these dtypes."""
     if dtype.kind == "b":

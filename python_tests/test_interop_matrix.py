@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from libraries import DTYPES, GPU, KINDS, SAXPY_DTYPES, opened, random_array, why_absent
+from libraries import DTYPES, GPU, KINDS, SAXPY_DTYPES, opened, random_array, same_bits, why_absent
 
 import gpukern
 
@@ -15,14 +15,6 @@ import gpukern
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 ROWS, WIDTH = 37, 3
-
-
-def same_bits(result, expected):
-    return (
-        result.dtype == expected.dtype
-        and result.shape == expected.shape
-        and np.ascontiguousarray(result).tobytes() == np.ascontiguousarray(expected).tobytes()
-    )
 
 
 def outputs(theirs, out, expected):
