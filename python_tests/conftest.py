@@ -24,6 +24,9 @@ os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
 # JAX would take three quarters of a GPU in each process of pytest-xdist.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
+# Their assertions show the values, as those of test files do.
+pytest.register_assert_rewrite("formulas", "gpu_tables", "large_arrays", "write_cases")
+
 CASES = pytest.StashKey[Counter]()
 
 # A case is one call whose result was compared. CI runs few; a release runs 100000.
