@@ -25,7 +25,9 @@ os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 # Their assertions show the values, as those of test files do.
-pytest.register_assert_rewrite("formulas", "gpu_tables", "large_arrays", "write_cases")
+pytest.register_assert_rewrite(
+    "formulas", "gpu_tables", "large_arrays", "read_cases", "write_cases"
+)
 
 CASES = pytest.StashKey[Counter]()
 

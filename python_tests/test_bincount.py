@@ -10,8 +10,8 @@ import scatter_oracle
 from conftest import CASES_PER_EXAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
+from read_cases import make_valid, random_bytes
 from strategies import INDEX_DTYPES, shapes, windows
-from test_properties_gather import make_valid, random_bytes
 from write_cases import REDUCED_DTYPES, make_moderate
 
 from gpukern import bincount, explain, to_device

@@ -12,9 +12,9 @@ from conftest import CASES_PER_EXAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 from libraries import DTYPES, random_array, same_bits
+from read_cases import make_valid, random_bytes
 from select_cases import MASK_DTYPES, SWAPPED_DTYPES, as_bool, fill_mask, random_mask
 from strategies import GATHER_DTYPES, shapes, windows
-from test_properties_gather import make_valid, random_bytes
 
 import gpukern
 from gpukern import compress, explain

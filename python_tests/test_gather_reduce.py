@@ -11,8 +11,8 @@ from conftest import CASES_PER_EXAMPLE, CASES_PER_TEST
 from hypothesis import given
 from hypothesis import strategies as st
 from places import on_gpu
+from read_cases import MODES, make_valid, random_bytes, random_indices
 from strategies import INDEX_DTYPES, shapes, windows
-from test_properties_gather import MODES, make_valid, random_bytes, random_indices
 from write_cases import REDUCED_DTYPES, SWAPPED_DTYPES, make_moderate
 
 import gpukern

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from libraries import KINDS, opened
 from places import on_gpu
+from read_cases import MODES, make_valid, random_bytes, random_indices
 from strategies import GATHER_DTYPES, INDEX_DTYPES, windows
-from test_properties_gather import MODES, make_valid, random_bytes, random_indices
 from write_cases import REDUCED_DTYPES, make_moderate
 
 import gpukern

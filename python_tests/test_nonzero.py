@@ -9,9 +9,9 @@ from conftest import CASES_PER_EXAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 from libraries import DTYPES
+from read_cases import random_bytes
 from select_cases import MASK_DTYPES, SWAPPED_DTYPES, as_bool, fill_mask, random_mask, sized
 from strategies import shapes, windows
-from test_properties_gather import random_bytes
 
 import gpukern
 from gpukern import explain, nonzero

@@ -12,6 +12,7 @@ from conftest import CASES_PER_EXAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 from places import Interface
+from read_cases import random_bytes
 from strategies import SaxpyPlan, saxpy_plans
 
 import gpukern
@@ -24,9 +25,7 @@ class Case:
         self.plan = plan
         kind = plan.kind
         room = max(w.extent for w in (plan.x, plan.y, plan.out or plan.x)) + 8
-        self.memories = {
-            name: np.frombuffer(rng.bytes(room), np.uint8).copy() for name in ("x", "y", "own")
-        }
+        self.memories = {name: random_bytes(rng, room) for name in ("x", "y", "own")}
         self.memory_of = {
             "x": "x",
             "y": "x" if plan.y_memory == "x" else "y",

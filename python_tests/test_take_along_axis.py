@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.exceptions import AxisError
+from read_cases import Case, check_at_places
 from strategies import GATHER_DTYPES, INDEX_DTYPES, GatherPlan, shapes, windows
-from test_properties_gather import Case, check_at_places
 
 from gpukern import explain, take_along_axis
 

@@ -13,14 +13,14 @@ import scatter_oracle
 from conftest import CASES_PER_EXAMPLE
 from hypothesis import strategies as st
 from places import Interface, Window
-from strategies import GATHER_DTYPES, windows
-from test_properties_gather import (
+from read_cases import (
     MODES,
     device_can_hold,
     make_valid,
     random_bytes,
     random_indices,
 )
+from strategies import GATHER_DTYPES, windows
 
 import gpukern
 
