@@ -22,7 +22,10 @@ def on_ranks(function, size, wrap=lambda group: group):
         except Exception as error:
             results[group.rank] = error
 
-    threads = [threading.Thread(target=run, args=(group,)) for group in distributed.threads(size)]
+    threads = [
+        threading.Thread(target=run, args=(group,), daemon=True)
+        for group in distributed.threads(size)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -66,7 +69,9 @@ def on_processes(function, size):
     pipes, processes = [], []
     for rank in range(size):
         ours, theirs = context.Pipe()
-        processes.append(context.Process(target=_run, args=(function, rank, size, theirs)))
+        processes.append(
+            context.Process(target=_run, args=(function, rank, size, theirs), daemon=True)
+        )
         processes[-1].start()
         theirs.close()
         pipes.append(ours)

@@ -41,7 +41,9 @@ def on_processes(function, folder, survivors=SIZE):
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
     processes = [
-        context.Process(target=on_rank, args=(function, rank, folder / "store", results))
+        context.Process(
+            target=on_rank, args=(function, rank, folder / "store", results), daemon=True
+        )
         for rank in range(SIZE)
     ]
     for process in processes:
