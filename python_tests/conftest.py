@@ -76,7 +76,8 @@ def pytest_configure(config):
     config.stash[CASES] = Counter()
     config.addinivalue_line("markers", "gpu: needs a CUDA device")
     config.addinivalue_line(
-        "markers", "alone: measures time or memory; no other test runs meanwhile"
+        "markers",
+        "alone: measures time or memory, or interrupts its process; no other test runs meanwhile",
     )
     config.addinivalue_line(
         "markers", "thread_unsafe(reason): pytest-run-parallel runs it on one thread"

@@ -100,7 +100,6 @@ assert max(grown) < size * times // 2, grown
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(("size", "times"), [(MI, 200), (LARGE, 12)])
 def test_many_come_and_go(size, times):
     run([LEAK_PROGRAM, str(size), str(times)])
