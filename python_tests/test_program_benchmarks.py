@@ -14,6 +14,7 @@ from fake_gpu import FakeNative, host
 from nvrtc import needs_nvrtc
 
 import gpukern
+from benchmarks.c_api import BenchError
 from benchmarks.call_cost.calls import Call, measure
 from benchmarks.peers import compile_once
 from benchmarks.programs import __main__ as programs
@@ -144,6 +145,12 @@ def test_the_table_of_launches():
     text = "\n".join(program_launch.markdown(measure(calls, 3, 10, int)))
     assert "| cupy | RawKernel | 5.00 | +3.00 |" in text
     assert "| numba | broken | ZeroDivisionError: division by zero | - |" in text
+
+
+def test_a_launch_by_c_names_what_it_cannot_compile(monkeypatch):
+    monkeypatch.setattr(program_launch, "SOURCE", "no program")
+    with pytest.raises(BenchError, match="program"):
+        program_launch.loaded_by_c(FakeNative())
 
 
 class FakeKernel:

@@ -49,8 +49,8 @@ def loaded_by_c(native):
     program, kernel = ctypes.c_void_p(), ctypes.c_void_p()
     library = native.gpukern
     compiled = library.gpukern_program_compile(ctypes.byref(description), ctypes.byref(program))
-    native.check_gpukern(compiled)
-    native.check_gpukern(
+    native.check(compiled)
+    native.check(
         library.gpukern_program_kernel(program, b"scale", ctypes.c_int32(0), ctypes.byref(kernel))
     )
     return kernel
