@@ -249,3 +249,14 @@ def test_the_whole_without_a_gpu(tmp_path, capsys, monkeypatch):
     assert text in capsys.readouterr().out
     assert "x + y takes 1.25 ms: right |" in text
     assert results["machine"]["commit"] or "commit unknown" in text
+
+
+def test_a_part_that_fails_is_an_error_and_stops_no_other(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(program_compile, "run", lambda turns, ways: 1 / 0)
+    info = {**gpukern.info(), "devices": [], "nvrtc": {"version": (13, 0)}}
+    monkeypatch.setattr(programs, "gpukern", SimpleNamespace(info=lambda: info))
+    monkeypatch.setattr(program_seeds, "command_of", lambda *_: ["echo", "right"])
+    assert programs.main(["--part", "compile", "--part", "seeds", "--out", str(tmp_path)]) == 1
+    assert "compile failed: ZeroDivisionError: division by zero" in capsys.readouterr().err
+    assert "- without compile: ZeroDivisionError" in (tmp_path / "programs.md").read_text()
+    assert json.loads((tmp_path / "programs.json").read_text())["seeds"]

@@ -53,6 +53,7 @@ class Run:
         self.native = None
         self.libraries, self.missing = {}, {}
         self.found = {}
+        self.failed = False
         if gpukern.info()["devices"]:
             try:
                 self.native = Native()
@@ -104,8 +105,9 @@ class Run:
         try:
             self.found[name] = getattr(self, name)()
         except Exception as error:
-            self.found[name] = []
+            self.failed = True
             self.missing[name] = f"{type(error).__name__}: {error}"[:300]
+            print(f"{name} failed: {self.missing[name]}", file=sys.stderr)
         print(f"{name}: {time.perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
 
 
@@ -155,7 +157,7 @@ def write(results, folder):
 
 
 def main(arguments=None):
-    """Measure, print, write, and return the exit status."""
+    """Measure, print, write, and return the exit status: 1 if a part failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.programs", description=__doc__)
     parser.add_argument(
         "--part", action="append", choices=PARTS, help="may be given again; default: all"
@@ -176,7 +178,7 @@ def main(arguments=None):
     print(markdown(results))
     if options.out:
         write(results, options.out)
-    return 0
+    return 1 if run.failed else 0
 
 
 if __name__ == "__main__":
