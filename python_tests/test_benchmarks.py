@@ -19,6 +19,7 @@ from benchmarks.implementations.base import OURS, PEER
 from benchmarks.libraries import LIBRARIES
 from benchmarks.measure.device_data import gather_operands, saxpy_operands
 from benchmarks.measure.device_layout import aligned
+from benchmarks.measure.timers import LEAST_NODES, GraphTimer
 from benchmarks.profile import __main__ as profile_ncu
 from benchmarks.profile import driver as profile_driver
 from benchmarks.suites.axes import AddPairs, GatherPairs, TakeAlongAxis
@@ -185,6 +186,16 @@ def test_the_source_of_gather_is_filled_again_where_it_was_overwritten(bench):
     assert bench.filled < 200_000
     gather_operands(bench, gather)
     assert bench.filled == aligned(400_000)
+
+
+@pytest.mark.parametrize("sets", [1, 3, 7, 15, 16, 23])
+def test_all_sets_are_used_before_one_is_used_again(bench, sets):
+    used = []
+    timer = GraphTimer(bench.native, [lambda k=k: used.append(k) for k in range(sets)])
+    timer.sample()
+    timer.sample()
+    assert timer.nodes >= LEAST_NODES
+    assert used == list(range(sets)) * (len(used) // sets)
 
 
 def test_a_wrong_sum_of_a_peer_is_seen(bench, tmp_path, monkeypatch):
