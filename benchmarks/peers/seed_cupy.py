@@ -69,6 +69,7 @@ def gather():
     report("take, and the result to the host", started)
     np.testing.assert_array_equal(picked, expected)
     kernel = cupy.RawKernel(GATHER, "gather")
+    kernel.compile()  # as gpukern.Program does, before the first launch
     out = cupy.empty(index.size, np.float32)
     started = time.perf_counter()
     blocks = (index.size + 255) // 256
@@ -84,13 +85,13 @@ def saxpy():
     size = blocks * threads
     a = np.float32(2)
     x, y = np.arange(size, dtype=np.float32), np.ones(size, np.float32)
-    out = np.zeros(size, np.float32)
+    out = np.full(size, np.nan, np.float32)
     started = time.perf_counter()
     kernel = cupy.RawKernel(SAXPY, "saxpy", options=("--fmad=false",))
     with cupy.cuda.Stream(non_blocking=True) as stream:
         d_x, d_y, d_out = (cupy.empty(size, np.float32) for _ in range(3))
-        for device, host in ((d_x, x), (d_y, y), (d_out, out)):
-            device.set(host, stream=stream)
+        d_x.set(x, stream=stream)
+        d_y.set(y, stream=stream)
         kernel((blocks,), (threads,), (a, d_x, d_y, d_out, np.uint64(size)))
         d_out.get(stream=stream, out=out)
         stream.synchronize()
@@ -118,6 +119,7 @@ def vector_add():
 def polynomial():
     """Compute the polynomial of 10 to 90 Mi elements in place, with the copies."""
     kernel = cupy.RawKernel(POLYNOMIAL, "polynomial", options=("--fmad=false",))
+    kernel.compile()
     rng = np.random.default_rng()
     for size in (step << 20 for step in range(10, 91, 20)):
         a, b = (rng.random(size, dtype=np.float32) for _ in range(2))

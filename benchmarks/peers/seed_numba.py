@@ -80,10 +80,11 @@ def saxpy():
     size = blocks * threads
     a = np.float32(2)
     x, y = np.arange(size, dtype=np.float32), np.ones(size, np.float32)
-    out = np.zeros(size, np.float32)
+    out = np.full(size, np.nan, np.float32)
     started = time.perf_counter()
     stream = cuda.stream()
-    d_x, d_y, d_out = (cuda.to_device(each, stream=stream) for each in (x, y, out))
+    d_x, d_y = (cuda.to_device(each, stream=stream) for each in (x, y))
+    d_out = cuda.device_array(size, np.float32, stream=stream)
     saxpy_kernel[blocks, threads, stream](a, d_x, d_y, d_out)
     d_out.copy_to_host(out, stream=stream)
     stream.synchronize()
