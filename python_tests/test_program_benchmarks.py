@@ -26,6 +26,7 @@ from benchmarks.programs import seeds as program_seeds
 
 pytestmark = pytest.mark.thread_unsafe(reason="replaces the peers of the whole process")
 
+CACHES = ("GPUKERN_CACHE_DIR", "CUPY_CACHE_DIR", "NUMBA_CACHE_DIR", "CUDA_CACHE_PATH")
 KERNEL = re.compile(r"(?:extern \"C\" )?(__global__.*?\n})", re.DOTALL)
 
 
@@ -233,6 +234,20 @@ def test_processes_report_how_they_end(monkeypatch):
     monkeypatch.setattr(processes, "TIMEOUT", 0.1)
     slow = processes.run([sys.executable, "-c", "import time; time.sleep(60)"])
     assert slow.error.startswith("TimeoutExpired")
+
+
+def test_programs_start_from_empty_caches(monkeypatch):
+    seen = []
+
+    def run(command, environment):
+        folders = {environment[name] for name in CACHES}
+        assert len(folders) == len(CACHES)
+        seen.append(folders)
+        return processes.Outcome(1.0, "right")
+
+    monkeypatch.setattr(program_seeds, "run_process", run)
+    program_seeds.run(("hello", "saxpy"), ("gpukern", "numba"), compare=0)
+    assert len(set.union(*seen)) == 4 * len(CACHES)
 
 
 def test_the_whole_without_a_gpu(tmp_path, capsys, monkeypatch):

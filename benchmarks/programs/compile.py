@@ -7,7 +7,6 @@ the same source.
 """
 
 import json
-import os
 import statistics
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import gpukern
 from benchmarks.peers import compile_once
-from benchmarks.programs.processes import run_json
+from benchmarks.programs.processes import run_json, with_caches
 from gpukern._elementwise import cuda_codegen
 
 SCRIPT = Path(compile_once.__file__)
@@ -52,30 +51,16 @@ def request(folder):
     return str(path)
 
 
-def environment(folder):
-    """Return the environment with all caches of compiled code in a folder."""
-    caches = {name: str(Path(folder, name)) for name in ("gpukern", "cupy", "numba", "cuda")}
-    return {
-        **os.environ,
-        "GPUKERN_CACHE_DIR": caches["gpukern"],
-        "CUPY_CACHE_DIR": caches["cupy"],
-        "NUMBA_CACHE_DIR": caches["numba"],
-        "CUDA_CACHE_PATH": caches["cuda"],
-        "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
-        "PYTHONWARNINGS": "ignore",
-    }
-
-
 def one_turn(ways, asked):
     """Yield (way, state, times or error) of a cold and then a cached process of each way."""
     for way in ways:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, str(SCRIPT), "nvrtc" if way == NVRTC else way]
             if way == NVRTC:
-                yield way, "cold", run_json([*command, asked], environment(folder))
+                yield way, "cold", run_json([*command, asked], with_caches(folder))
                 continue
             for state in ("cold", "disk") if way in CACHED else ("cold",):
-                found = run_json(command, environment(folder))
+                found = run_json(command, with_caches(folder))
                 yield way, state, found
                 if "error" in found:
                     break

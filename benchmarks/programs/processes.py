@@ -3,9 +3,11 @@
 """Programs that are measured as separate processes."""
 
 import json
+import os
 import subprocess
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 TIMEOUT = 120  # seconds
 WORDS = 300  # of an error
@@ -18,6 +20,20 @@ class Outcome:
     seconds: float  # from its start to its end
     text: str
     error: str = ""
+
+
+def with_caches(folder):
+    """Return the environment, with all caches of compiled code in a folder."""
+    caches = {name: str(Path(folder, name)) for name in ("gpukern", "cupy", "numba", "cuda")}
+    return {
+        **os.environ,
+        "GPUKERN_CACHE_DIR": caches["gpukern"],
+        "CUPY_CACHE_DIR": caches["cupy"],
+        "NUMBA_CACHE_DIR": caches["numba"],
+        "CUDA_CACHE_PATH": caches["cuda"],
+        "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
+        "PYTHONWARNINGS": "ignore",
+    }
 
 
 def run(command, environment=None, folder=None):

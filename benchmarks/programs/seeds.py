@@ -12,6 +12,7 @@ import tempfile
 
 from benchmarks.machine import ROOT
 from benchmarks.programs.processes import run as run_process
+from benchmarks.programs.processes import with_caches
 
 EXAMPLES = ROOT / "examples"
 PEERS = ROOT / "benchmarks" / "peers"
@@ -68,11 +69,8 @@ def run(programs=tuple(PROGRAMS), libraries=LIBRARIES, compare=5):
     for program in programs:
         for library in libraries:
             with tempfile.TemporaryDirectory() as folder:
-                names = ("GPUKERN_CACHE_DIR", "CUPY_CACHE_DIR", "NUMBA_CACHE_DIR")
-                caches = {name: os.path.join(folder, name) for name in names}
-                environment = {**os.environ, **caches, "PYTHONWARNINGS": "ignore"}
                 command = command_of(program, library)
-                points.append(point_of(program, library, command, environment))
+                points.append(point_of(program, library, command, with_caches(folder)))
     if compare:
         script = str(EXAMPLES / "saxpy_by_hand" / "compare.py")
         command = [sys.executable, script, str(compare)]
