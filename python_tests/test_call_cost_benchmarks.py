@@ -97,11 +97,21 @@ def test_two_builds_are_measured_in_turns(tmp_path, capsys):
     assert "| numpy: saxpy, a: int |" in capsys.readouterr().out
 
 
+def test_a_worker_takes_the_batch_of_the_command_line():
+    worker = against.Worker(sys.executable, 3)
+    try:
+        worker.warm_up(["numpy | saxpy, a: int"])
+        assert worker.batches == {"numpy | saxpy, a: int": 3}
+    finally:
+        worker.close()
+
+
 def test_what_is_flagged_is_measured_again(monkeypatch):
     made = []
 
     class Worker:
-        def __init__(self, python):
+        def __init__(self, python, batch):
+            assert batch == 7
             self.slow = python != "other"
             self.turn = len(made) // 2
             made.append(self)
@@ -124,7 +134,7 @@ def test_what_is_flagged_is_measured_again(monkeypatch):
             self.closed = True
 
     monkeypatch.setattr(against, "Worker", Worker)
-    points = {point["name"]: point for point in against.compare("other", 2)}
+    points = {point["name"]: point for point in against.compare("other", 2, 7)}
     assert [len(points[name]["old"]) for name in ("equal", "once", "slower")] == [2, 4, 10]
     assert points["refused"] == {"name": "refused", "errors": ["TypeError: no", ""]}
     assert all(worker.closed for worker in made)

@@ -95,7 +95,7 @@ def entries(points):
 def against_markdown(results):
     """Write the comparison of two builds as a table."""
     timed = [point for point in results["points"] if "old" in point]
-    slower = [each for each in timed if against.ratio((each["old"], each["new"])) > 1.03]
+    slower = [each for each in timed if against.is_flagged((each["old"], each["new"]))]
     yield "# Cost of a call, two builds"
     yield ""
     yield from machine_lines(results)
@@ -143,7 +143,7 @@ def main(arguments=None):
         return 0
     if options.against:
         name, missing, write = "call_cost_against", {}, against_markdown
-        points = against.compare(options.against, options.repeats, options.only)
+        points = against.compare(options.against, options.repeats, options.batch, options.only)
     else:
         calls, missing = all_calls(gpu, by_c=True)
         name, write = "call_cost", markdown

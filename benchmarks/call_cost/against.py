@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two builds of gpukern, measured by two alternating processes.
 
-A worker reads lines ``CASE BATCH`` and answers each with the seconds of a call; batch 0 is a
-warm-up, answered by the size of a batch.
+A worker prints the names of its calls, reads lines ``[NAME, BATCH]`` and answers each with the
+seconds of a call; batch 0 is a warm-up, answered by the size of a batch. All lines are JSON.
 """
 
 import json
@@ -42,9 +42,9 @@ def key(call):
 class Worker:
     """A process with one build of gpukern."""
 
-    def __init__(self, python):
+    def __init__(self, python, batch):
         self.process = subprocess.Popen(
-            [python, "-m", "benchmarks.call_cost", "--worker"],
+            [python, "-m", "benchmarks.call_cost", "--worker", "--batch", str(batch)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
         )  # fmt: skip
         self.names = self.answer()
@@ -78,12 +78,12 @@ class Worker:
         self.process.communicate()
 
 
-def samples(pythons, rounds, wanted):
+def samples(pythons, rounds, batch, wanted):
     """Return {name: (times of the first build, of the second)}, and {name: errors}.
 
     ``wanted(name)`` tells which calls are measured.
     """
-    workers = [Worker(python) for python in pythons]
+    workers = [Worker(python, batch) for python in pythons]
     try:
         for worker in workers:
             worker.warm_up(filter(wanted, worker.names))
@@ -111,17 +111,24 @@ def ratio(pair):
     return min(pair[1]) / min(pair[0])
 
 
-def compare(python, rounds, only=""):
+def is_flagged(pair):
+    """Whether the second build takes longer by more than the times of equal builds vary."""
+    return ratio(pair) > THRESHOLD
+
+
+def compare(python, rounds, batch, only=""):
     """Measure another interpreter's build and this one's; return the points.
 
     Two processes of one build differ by some percent, by where their memory is, and scheduling
     makes some batches slow. So flagged calls are measured again by new processes; all times count.
     """
     pythons = (python, sys.executable)
-    found, errors = samples(pythons, rounds, lambda name: only in name)
+    found, errors = samples(pythons, rounds, batch, lambda name: only in name)
     for _ in range(AGAIN):
-        flagged = {name for name, pair in found.items() if ratio(pair) > THRESHOLD}
-        again, _ = samples(pythons, rounds, flagged.__contains__) if flagged else ({}, {})
+        flagged = {name for name, pair in found.items() if is_flagged(pair)}
+        if not flagged:
+            break
+        again, _ = samples(pythons, rounds, batch, flagged.__contains__)
         for name, pair in again.items():
             for k in range(2):
                 found[name][k].extend(pair[k])
