@@ -117,6 +117,7 @@ def main(argv=None):
         if theirs is not None:
             peer = device_seconds(theirs)
             expected = out.clone()
+            out.zero_()  # the peer's result would pass for gpukern's
         seconds = device_seconds(ours)
         if theirs is not None:
             torch.testing.assert_close(out, expected, rtol=2e-2, atol=2e-2)

@@ -137,6 +137,7 @@ def measure_on_device(side):
             out = torch.empty(x.shape, dtype=dtype, device="cuda")
             peer = device_seconds(lambda: torch.add(y, x, alpha=2, out=out))  # noqa: B023
             expected = out.clone()
+            out.zero_()  # the peer's result would pass for gpukern's
             ours = device_seconds(lambda: gpukern.saxpy(2.0, x, y, out=out))  # noqa: B023
             torch.testing.assert_close(out, expected)
             elements = element_count(x) + element_count(y) + x.numel()
@@ -184,6 +185,7 @@ def measure_copies(side, on_host):
 
         for name, pair in copies(make, n).items():
             out, x = pair()
+            out[...] = 0  # some destinations would equal their sources before the copy
             ours = seconds(lambda: gpukern.copyto(out, x))  # noqa: B023
             assert (out == x).all()
             copy = (lambda: np.copyto(out, x)) if on_host else (lambda: out.copy_(x))  # noqa: B023

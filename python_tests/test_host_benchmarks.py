@@ -241,6 +241,19 @@ def test_names_of_cases_are_told_apart():
     assert len(grid) == len(set(grid))
 
 
+def test_a_copy_that_does_nothing_is_seen(monkeypatch, capsys):
+    layouts.main(["--cpu", "--copies", "--side", "8"])
+    assert "| 8 | contiguous |" in capsys.readouterr().out
+    monkeypatch.setattr(gpukern, "copyto", lambda out, x: None)
+    every = layouts.copies
+    for name in every(np.empty, 8):
+        monkeypatch.setattr(
+            layouts, "copies", lambda make, n, name=name: {name: every(make, n)[name]}
+        )
+        with pytest.raises(AssertionError):
+            layouts.main(["--cpu", "--copies", "--side", "8"])
+
+
 def test_layouts(capsys):
     threads = gpukern.get_num_threads()
     layouts.main(["--cpu", "--side", "64"])
