@@ -14,7 +14,7 @@ from benchmarks.suites.bags import bag_tables, segment_table
 from benchmarks.suites.cases import ALONG_SHAPES, GI, KI, MI, size_text
 from benchmarks.suites.scatter import checked_tables, put_tables
 from benchmarks.suites.scatter_cases import Bincount, Scatter
-from benchmarks.suites.selection import CountNonzero, Nonzero
+from benchmarks.suites.selection import Compress, CountNonzero, Nonzero
 
 pytestmark = pytest.mark.thread_unsafe(reason="replaces the peers of the whole process")
 
@@ -71,6 +71,17 @@ def test_a_rate_of_indexed_axes_counts_the_indices():
     assert add.work("Gupdate/s") == pytest.approx(30e-9)
     assert Bincount(30, 4, weights=True).traffic == 30 * (8 + 8) + 4 * 8
     assert CountNonzero(100, 50).traffic == Nonzero(100, 0).traffic == 100
+
+
+def test_a_rate_of_compress_counts_what_must_be_read():
+    few = Compress(10_000, 1)
+    selected = np.flatnonzero(few.mask)
+    sectors = np.unique(selected * 4 // 32).size
+    assert sectors < 10_000 // 8 // 5
+    assert few.traffic == 10_000 + 32 * sectors + 4 * selected.size
+    assert Compress(1000, 100, "complex128").traffic == 1000 + 2 * 16 * 1000
+    rows = Compress(100, 50, row_length=64)
+    assert rows.work("GB/s") == pytest.approx((100 + 2 * 256 * rows.selected) * 1e-9)
 
 
 def test_a_flat_index_has_the_items_of_the_others(rng):

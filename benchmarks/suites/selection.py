@@ -15,10 +15,11 @@ NONZERO = ("gpukern", "gpukern counted", "torch", "cupy", "memcpy")
 COUNT = ("gpukern", "torch", "cupy", "memcpy")
 HOST_COMPRESS = ("gpukern", "numpy", "numpy x[mask]", "torch", "numba")
 HOST_NONZERO = ("gpukern", "numpy", "torch", "numba")
+SECTOR = 32  # bytes, the least that a GPU reads
 COUNTED = "The size of the result is given, but `counted` counts it first, as torch and CuPy do."
 NOTE = (
-    "N items; bytes of the mask and of the items read, and of the result. Of elements, all are "
-    "read; of rows, those that the mask selects."
+    "N items; bytes of the mask and of the items read, and of the result. Of elements, the sectors "
+    "of 32 bytes with a selected one are read; of rows, those that the mask selects."
 )
 NONZERO_NOTE = "N elements; bytes of the mask and of the int64 result."
 
@@ -27,6 +28,14 @@ NONZERO_NOTE = "N elements; bytes of the mask and of the int64 result."
 def mask_of(n, percent):
     """Return a mask that selects about this percentage of n items."""
     return np.random.default_rng(n).integers(0, 100, n, np.uint8) < percent
+
+
+@lru_cache(maxsize=1)
+def sectors_of(n, percent, items):
+    """Return how many sectors of some items each have one that the mask selects."""
+    return int(
+        np.count_nonzero(np.logical_or.reduceat(mask_of(n, percent), np.arange(0, n, items)))
+    )
 
 
 @dataclass(frozen=True)
@@ -113,10 +122,16 @@ class Compress(Masked):
         return self.selected * self.width
 
     @property
+    def read_bytes(self):
+        """Bytes of the items that must be read."""
+        if self.row:
+            return self.result_bytes
+        return SECTOR * sectors_of(self.n, self.percent, SECTOR // self.width)
+
+    @property
     def traffic(self):
-        """Bytes read and written."""
-        read = self.result_bytes if self.row else self.n * self.width
-        return self.n + read + self.result_bytes
+        """Bytes that must be read and written."""
+        return self.n + self.read_bytes + self.result_bytes
 
     def columns(self):
         """The fields that identify this case in a table."""
