@@ -67,9 +67,8 @@ def open_benches(tables, peers, rounds, native=None, classes=None):
     missing |= {name: "not selected" for name in needed if name not in peers}
     benches = {}
     if block:
-        l2_bytes = native.attribute("l2_bytes")
         benches[DEVICE] = DeviceBench(
-            native, block.address, block.size, l2_bytes, found, missing, rounds
+            native, block.address, block.size, native.l2_bytes(), found, missing, rounds
         )
     if HOST in memories:
         host_tables = [table for table in tables if table.memory == HOST]

@@ -29,14 +29,7 @@ FLOAT_BITS = {
     "float16": 16, "bfloat16": 17, "float32": 32, "complex64": 32, "float64": 64, "complex128": 64,
 }  # fmt: skip
 
-# cudaDeviceAttr
-ATTRIBUTES = {
-    "clock_khz": 13,
-    "multiprocessors": 16,
-    "memory_clock_khz": 36,
-    "memory_bus_bits": 37,
-    "l2_bytes": 38,
-}
+L2_CACHE_SIZE = 38  # cudaDevAttrL2CacheSize
 
 
 def find_library():
@@ -92,9 +85,9 @@ class Native(Gpukern):
 
     # ---- the device -------------------------------------------------------------------------
 
-    def attribute(self, name):
-        """Return an attribute of the device, by its name in ATTRIBUTES."""
-        return self.get(c_int, "attribute", ATTRIBUTES[name])
+    def l2_bytes(self):
+        """Return the size of the device's L2 cache."""
+        return self.get(c_int, "attribute", L2_CACHE_SIZE)
 
     def free_bytes(self):
         """Return the bytes of device memory that are free."""

@@ -59,7 +59,7 @@ class FakeNative(Native):
         self.exec = Exec(ctypes.sizeof(Exec), 0, 0, None)
         self.events = [0.0], [0.0]
 
-    def attribute(self, name):
+    def l2_bytes(self):
         return 1 << 16
 
     def free_bytes(self):

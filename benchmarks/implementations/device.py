@@ -14,6 +14,7 @@ from benchmarks.implementations.base import (
     NotApplicable,
     ceiling,
     library,
+    returning_tensor,
 )
 from benchmarks.native import DTYPES
 
@@ -142,12 +143,7 @@ def gather_embedding(bench, case, at):
     torch = library(bench, "torch")
     source, index, _ = gather_arrays(torch.array, case, at)
     embedding = torch.module.nn.functional.embedding
-
-    def run():
-        return embedding(index, source)
-
-    run.result_address = lambda result: result.data_ptr()
-    return run
+    return returning_tensor(lambda: embedding(index, source))
 
 
 def gather_cupy(bench, case, at):

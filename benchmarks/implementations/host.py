@@ -206,7 +206,5 @@ GATHER = (
     Implementation("numpy x[i]", PEER, gather_numpy_index),
     Implementation("torch", PEER, gather_torch),
     Implementation("numba", PEER, gather_numba),
-    ceiling(
-        "memcpy", copy_to_result, lambda case, unit: case.streamed_work(unit, case.copied_bytes())
-    ),
+    ceiling("memcpy", copy_to_result, copied_work),
 )

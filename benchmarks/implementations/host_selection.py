@@ -11,7 +11,7 @@ import numpy as np
 
 import gpukern
 from benchmarks.implementations.base import OURS, PEER, Implementation, library
-from benchmarks.implementations.host import explained
+from benchmarks.implementations.host import explained, four
 
 
 def compress_gpukern(bench, case, at):
@@ -69,9 +69,4 @@ COMPRESS = (
     Implementation("torch", PEER, compress_torch),
     Implementation("numba", PEER, compress_numba),
 )
-NONZERO = (
-    Implementation("gpukern", OURS, nonzero_gpukern),
-    Implementation("numpy", PEER, nonzero_numpy),
-    Implementation("torch", PEER, nonzero_torch),
-    Implementation("numba", PEER, nonzero_numba),
-)
+NONZERO = four(nonzero_gpukern, nonzero_numpy, nonzero_torch, nonzero_numba)

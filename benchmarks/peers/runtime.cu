@@ -56,20 +56,12 @@ BENCH_API int bench_allocate(std::int64_t bytes, void** data) {
   return guard([&] { check(cudaMalloc(data, static_cast<std::size_t>(bytes))); });
 }
 
-BENCH_API int bench_release(void* data) {
-  return guard([&] { check(cudaFree(data)); });
-}
-
 BENCH_API int bench_stream_create(void** stream) {
   return guard([&] {
     cudaStream_t made = nullptr;
     check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
     *stream = made;
   });
-}
-
-BENCH_API int bench_synchronize(void* stream) {
-  return guard([&] { check(cudaStreamSynchronize(as_stream(stream))); });
 }
 
 /// Waits for the whole device: some peers use their own streams.

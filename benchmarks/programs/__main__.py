@@ -41,8 +41,7 @@ def open_bench(native, rounds):
         found["numba"] = Numba(native.stream)
     except Exception as error:  # continue without a peer that does not start
         missing["numba"] = f"{type(error).__name__}: {error}"[:200]
-    l2_bytes = native.attribute("l2_bytes")
-    return FormBench(native, memory.address, size, l2_bytes, found, missing, rounds)
+    return FormBench(native, memory.address, size, native.l2_bytes(), found, missing, rounds)
 
 
 class Run:
