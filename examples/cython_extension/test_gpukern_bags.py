@@ -57,6 +57,15 @@ def test_errors(place):
         compute(place, 1, table.astype("f8"), index, out)
 
 
+@pytest.mark.skipif(gpukern.device_count() < 2, reason="fewer than two GPUs")
+def test_arrays_on_two_gpus():
+    torch = pytest.importorskip("torch")  # its arrays name no stream
+    table, out = torch.ones((3, 2), device="cuda:0"), torch.zeros((4, 2), device="cuda:0")
+    index = torch.zeros((4, 5), dtype=torch.int64, device="cuda:1")
+    with pytest.raises(ValueError, match="on one GPU"):
+        add_bags(1, table, index, out)
+
+
 def test_strided_host_arrays():
     table = np.arange(60, dtype=np.float32).reshape(6, 10)[::-2, ::3]
     out = np.zeros((4, 2), np.float32).T

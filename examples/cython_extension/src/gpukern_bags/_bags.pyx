@@ -167,11 +167,16 @@ cdef gpukern_exec on_stream(gpukern_device device, stream) except *:
 
 
 cdef int wait_for(DeviceMatrix matrix, gpukern_exec where) except -1:
-    """Waits for the stream that an array names, unless it is the stream of the call."""
-    if matrix.c.data == NULL or matrix.stream is None:
+    """Waits for the stream that an array names, unless it is the stream of the call.
+
+    Raises an exception if the array is on another GPU, whether or not it names a stream.
+    """
+    if matrix.c.data == NULL:
         return 0
     if matrix.c.device.device_id != where.device.device_id:
         raise ValueError("add_bags: all arrays must be on one GPU")
+    if matrix.stream is None:
+        return 0
     cdef gpukern_exec theirs = on_stream(where.device, matrix.stream)
     if theirs.stream != where.stream:
         with nogil:
