@@ -4,6 +4,9 @@
 """The report of the benchmark of tables over several GPUs; no time is asserted."""
 
 import json
+from types import SimpleNamespace
+
+import pytest
 
 from benchmarks.scale import report
 
@@ -38,3 +41,18 @@ def test_report(tmp_path, monkeypatch):
     found = json.loads((tmp_path / "scale.json").read_text())
     assert found["machine"] == MACHINE | {"torch": "2"}
     assert found["GB/s"][0]["rates"]["16"] == rates["16"]
+
+
+@pytest.mark.parametrize(("only", "last"), [("gpukern", 1), ("", 0)])
+def test_a_rank_that_fails_is_an_error(monkeypatch, only, last):
+    pytest.importorskip("torch")
+    from benchmarks.scale import command
+
+    ranks = [SimpleNamespace(join=lambda: None, exitcode=code) for code in (0, last)]
+    started = SimpleNamespace(processes=ranks)
+    monkeypatch.setattr(command.mp, "spawn", lambda *arguments, join: started)
+    with pytest.raises(SystemExit, match=f"the ranks ended with .0, {last}."):
+        command.on_processes(2, SimpleNamespace(only=only))
+    ranks[1].exitcode = 0
+    if only:
+        assert command.on_processes(2, SimpleNamespace(only=only)) is None

@@ -6,6 +6,7 @@
 import argparse
 import json
 import os
+import signal
 import socket
 import tempfile
 import traceback
@@ -116,6 +117,10 @@ def on_processes(size, options):
         context = mp.spawn(on_rank, (size, port, folder, options), size, join=False)
         for process in context.processes:
             process.join()
+        ended = [process.exitcode for process in context.processes]
+        last = 0 if options.only else -signal.SIGKILL  # faults.rank_that_dies() is its end
+        if ended != [0] * (size - 1) + [last]:
+            raise SystemExit(f"the ranks ended with {ended}")
         if options.only:
             return None
         errors = [load(folder, f"index errors {rank}") for rank in range(size)]
