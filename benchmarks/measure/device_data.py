@@ -12,7 +12,7 @@ from benchmarks.implementations.unchecked import (
     bags_unchecked,
     scatter_unchecked,
 )
-from benchmarks.measure.device_layout import Layout, aligned, note_filled, set_count
+from benchmarks.measure.device_layout import Layout, aligned, note_filled
 from benchmarks.native import DTYPES, ITEMSIZE
 from benchmarks.suites.bag_cases import Bags, Segments
 from benchmarks.suites.cases import Gather, Saxpy
@@ -27,7 +27,7 @@ def saxpy_operands(bench, case):
     shift = [count * ITEMSIZE[case.dtype] for count in case.shift]
     one = 3 * aligned(case.result_bytes)
     sets = []
-    for k in range(max(1, min(set_count(bench, case.traffic), layout.room() // one))):
+    for k in range(layout.set_count(bench, one)):
         x, y, out = (layout.take(case.result_bytes) + by for by in shift)
         for seed, start in ((2 * k, x), (2 * k + 1, y)):
             native.fill(start // 256 * 256, case.result_bytes // 8 * 8 + 128, seed, case.dtype)
@@ -58,7 +58,7 @@ def gather_operands(bench, case):
     index_size, out_size = case.n * case.index_itemsize, case.n * case.width
     one = aligned(index_size) + aligned(out_size)
     sets = []
-    for k in range(max(1, min(set_count(bench, one), layout.room() // one))):
+    for k in range(layout.set_count(bench, one)):
         index, out = layout.take(index_size), layout.take(out_size)
         native.fill_index(index, case.index_itemsize, case.n, case.distribution, case.m, 100 + k)
         sets.append(SimpleNamespace(source=source, index=index, out=out))
@@ -84,7 +84,7 @@ def scatter_operands(bench, case):
     index_size, size = case.n * case.index_itemsize, case.n * case.width
     one = aligned(index_size) + aligned(size)
     sets = []
-    for k in range(max(1, min(set_count(bench, one), layout.room() // one))):
+    for k in range(layout.set_count(bench, one)):
         index, values = layout.take(index_size), layout.take(size)
         native.fill_index(index, case.index_itemsize, case.n, case.distribution, case.m, 100 + k)
         if case.reduce is None:

@@ -15,11 +15,6 @@ def aligned(size):
     return (size + 256 + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 
 
-def set_count(bench, size):
-    """The number of sets of operands that exceeds the L2 cache several times."""
-    return max(1, min(MOST_SETS, -(-L2_MULTIPLE * bench.l2_bytes // size)))
-
-
 class Layout:
     """Allocates the memory from its start, up to a reserve at its end."""
 
@@ -39,6 +34,14 @@ class Layout:
     def room(self):
         """Return the bytes that are left."""
         return self.end - self.at
+
+    def set_count(self, bench, size):
+        """The number of sets of operands of a size that fit and exceed the L2 cache several times.
+
+        It is 1 if none fits: take() raises TooLargeError then.
+        """
+        wanted = -(-L2_MULTIPLE * bench.l2_bytes // size)
+        return max(1, min(MOST_SETS, wanted, self.room() // size))
 
 
 def note_filled(bench, layout):

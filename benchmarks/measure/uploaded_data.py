@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from benchmarks.implementations.unchecked import read_unchecked, scatter_unchecked
-from benchmarks.measure.device_layout import Layout, aligned, note_filled, set_count
+from benchmarks.measure.device_layout import Layout, aligned, note_filled
 from benchmarks.suites.axes import AddPairs, GatherPairs, TakeAlongAxis
 from benchmarks.suites.scatter_cases import Bincount
 from benchmarks.suites.selection import Compress, CountNonzero, Nonzero
@@ -43,7 +43,7 @@ def index_sets(bench, layout, case, name, size, **shared):
     """Draw the indices of as many sets as fit, each with its own piece of memory."""
     one = (case.index_count + 1) * aligned(8 * case.n) + aligned(size)
     sets = []
-    for k in range(max(1, min(set_count(bench, one), layout.room() // one))):
+    for k in range(layout.set_count(bench, one)):
         at = SimpleNamespace(**shared, **{name: layout.take(size)})
         at.indices, at.index = indices_of(bench, layout, case, 100 + k)
         sets.append(at)

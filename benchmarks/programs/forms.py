@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element-wise functions on device arrays: gpukern's two forms, its saxpy and the peers.
 
-All move the same bytes: two operands read, one written. The tables have the format of
-``python -m benchmarks`` has.
+All move the same bytes: two operands read, one written. The tables have the format of those of
+``python -m benchmarks``.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from benchmarks.implementations.base import (
 )
 from benchmarks.implementations.device import saxpy_gpukern
 from benchmarks.measure.device import DeviceBench
-from benchmarks.measure.device_layout import Layout, aligned, set_count
+from benchmarks.measure.device_layout import Layout, aligned
 from benchmarks.measure.loop import measure
 from benchmarks.suites.cases import MI, Saxpy, Table, size_text
 
@@ -187,7 +187,7 @@ def operands(bench, case):
     one = 3 * aligned(case.result_bytes)
     sets = []
     uniform = gpukern.elementwise("u % 1048576 / 1048576.0f", dtype="float32")
-    for k in range(max(1, min(set_count(bench, case.traffic), layout.room() // one))):
+    for k in range(layout.set_count(bench, one)):
         x, y, out = (layout.take(case.result_bytes) for _ in range(3))
         for seed, at in ((2 * k, x), (2 * k + 1, y)):
             bench.native.fill(at, aligned(case.result_bytes) - 256, seed)
