@@ -198,6 +198,16 @@ def test_all_sets_are_used_before_one_is_used_again(bench, sets):
     assert used == list(range(sets)) * (len(used) // sets)
 
 
+@pytest.mark.parametrize("kind", [Compress, Nonzero, CountNonzero])
+def test_the_operands_of_a_selection_rotate(bench, kind):
+    case = kind(10_000, 50)
+    _, sets = bench.operands(None, case)
+    assert len(sets) * case.traffic > bench.l2_bytes
+    for name in vars(sets[0]):
+        assert len({getattr(at, name) for at in sets}) == len(sets)
+    assert all((host(at.mask, case.n, "?") == case.mask).all() for at in sets)
+
+
 def test_a_wrong_sum_of_a_peer_is_seen(bench, tmp_path, monkeypatch):
     monkeypatch.setattr(Tensor, "index_add_", lambda target, axis, index, values: None)
     names = ("gpukern", "torch index", "torch deterministic", "cupy")

@@ -35,13 +35,14 @@ class Layout:
         """Return the bytes that are left."""
         return self.end - self.at
 
-    def set_count(self, bench, size):
+    def set_count(self, bench, size, beside=0):
         """The number of sets of operands of a size that fit and exceed the L2 cache several times.
 
-        It is 1 if none fits: take() raises TooLargeError then.
+        Each has more bytes ``beside`` its operands. It is 1 if none fits: take() raises
+        TooLargeError then.
         """
         wanted = -(-L2_MULTIPLE * bench.l2_bytes // size)
-        return max(1, min(MOST_SETS, wanted, self.room() // size))
+        return max(1, min(MOST_SETS, wanted, self.room() // (size + beside)))
 
 
 def note_filled(bench, layout):

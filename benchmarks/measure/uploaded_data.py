@@ -100,30 +100,37 @@ def bincount_operands(bench, case):
 # ---- masks --------------------------------------------------------------------------------------
 
 
-def compress_operands(bench, case):
-    """Fill items and mask; return the reference and the operands."""
-    native, layout = bench.native, Layout(bench)
-    reference, out = (layout.take(case.result_bytes) for _ in range(2))
-    at = SimpleNamespace(out=out, source=layout.take(case.n * case.width))
-    native.fill(at.source, aligned(case.n * case.width), 1)
-    at.mask = uploaded(bench, layout, case.mask)
-    positions = uploaded(bench, layout, np.flatnonzero(case.mask))
-    vars(at).update(copy_pair(layout, case))
+def mask_sets(bench, layout, case, **sizes):
+    """Return sets that have a copy of the mask, pieces of some sizes, and the ceiling's memory."""
+    one = aligned(case.n) + sum(map(aligned, sizes.values()))
+    sets = []
+    for _ in range(layout.set_count(bench, one, beside=2 * aligned(case.traffic // 2))):
+        pieces = {name: layout.take(size) for name, size in sizes.items()}
+        mask = uploaded(bench, layout, case.mask)
+        sets.append(SimpleNamespace(mask=mask, **pieces, **copy_pair(layout, case)))
     note_filled(bench, layout)
+    return sets
+
+
+def compress_operands(bench, case):
+    """Fill items and mask; return the reference and the sets of operands."""
+    native, layout, size = bench.native, Layout(bench), case.n * case.width
+    reference = layout.take(case.result_bytes)
+    positions = uploaded(bench, layout, np.flatnonzero(case.mask))
+    sets = mask_sets(bench, layout, case, source=size, out=case.result_bytes)
+    for k, at in enumerate(sets):
+        native.fill(at.source, aligned(size), 1 + k)
     name = "gather_rows" if case.row else "gather_unchecked"
-    native.enqueue(name, case.width, 8, at.source, positions, reference, case.selected)
-    return reference, [at]
+    native.enqueue(name, case.width, 8, sets[0].source, positions, reference, case.selected)
+    return reference, sets
 
 
 def mask_operands(bench, case):
-    """Upload the mask; return the reference, positions or their number, and the operands."""
+    """Upload the mask; return the reference, positions or their number, and the sets."""
     layout, positions = Layout(bench), np.flatnonzero(case.mask)
     found = positions if isinstance(case, Nonzero) else np.array([positions.size])
-    reference, out = uploaded(bench, layout, found), layout.take(case.result_bytes)
-    at = SimpleNamespace(out=out, mask=uploaded(bench, layout, case.mask))
-    vars(at).update(copy_pair(layout, case))
-    note_filled(bench, layout)
-    return reference, [at]
+    reference = uploaded(bench, layout, found)
+    return reference, mask_sets(bench, layout, case, out=case.result_bytes)
 
 
 OPERANDS = {
