@@ -14,10 +14,11 @@ from benchmarks.suites.cases import DEVICE, HOST
 
 NOTHING = "-"
 METHODS = {
-    DEVICE: "Device arrays: the medians of {rounds} samples; the implementations take turns. Each "
-    "result was compared with a reference before it was timed. **Ratio** is gpukern's rate over "
-    "that of the best peer, **of ceiling** its rate over that of the best ceiling. `*`: by the "
-    "host's clock, since the library uses its own streams.",
+    DEVICE: "Device arrays: the medians of {rounds} samples, or of 3 or more where all would take "
+    "more than 4 s; the implementations take turns. Each result was compared with a reference "
+    "before it was timed. **Ratio** is gpukern's rate over that of the best peer, **of ceiling** "
+    "its rate over that of the best ceiling. `*`: by the host's clock, since the library uses its "
+    "own streams.",
     HOST: "Host arrays: the Python calls, timed on the host, alternating; the best of several "
     "samples, since disturbances only ever make one slower.",
 }

@@ -12,7 +12,7 @@ from benchmarks.measure.timers import WallTimer
 from benchmarks.suites.cases import Saxpy
 from benchmarks.suites.scatter_cases import Scatter
 
-SAMPLE_SECONDS = 4e-3  # a sample lasts at least this long, where a call is shorter
+SAMPLE_SECONDS = 4e-3  # a sample lasts about this long, where a call is shorter
 # OpenMP threads spin for a few milliseconds after a call, on the cores that the next
 # implementation needs.
 SETTLE_SECONDS = 15e-3

@@ -11,8 +11,8 @@ import itertools
 import operator
 import time
 
-SAMPLE_SECONDS = 1e-3  # a sample lasts at least this long, where a call is shorter
-MOST_CALLS = 512  # of one sample
+SAMPLE_SECONDS = 1e-3  # a sample lasts about this long, where a call is shorter
+MOST_CALLS = 512  # of one sample in graphs; an eighth of it between events
 MOST_WALL_CALLS = 4096  # by the host's clock
 LONG_SECONDS = 60e-3  # a longer call is its own warm-up
 LEAST_NODES = 16  # calls in a graph, at least

@@ -184,8 +184,8 @@ def markdown(points):
     yield "## Launch with four arguments, µs on the host"
     yield ""
     yield (
-        f"Back to back, {BATCH} at a time, on {N} float32. The last column is what a call takes "
-        "beyond the driver's launch from C."
+        f"Back to back, at most {BATCH} at a time, on {N} float32. The last column is what a call "
+        "takes beyond the driver's launch from C."
     )
     yield ""
     yield "| arrays | call | µs | beyond the driver's |"
