@@ -17,6 +17,7 @@ from benchmarks import c_api, native, report, suites, summary
 from benchmarks.implementations import bags, implementations_of, scatter
 from benchmarks.implementations.base import OURS, PEER
 from benchmarks.libraries import LIBRARIES
+from benchmarks.measure.device import DeviceBench
 from benchmarks.measure.device_data import gather_operands, saxpy_operands
 from benchmarks.measure.device_layout import aligned
 from benchmarks.measure.timers import LEAST_NODES, GraphTimer
@@ -138,6 +139,27 @@ def test_a_wrong_peer_and_a_failing_one_are_reported(bench, tmp_path):
     assert "without jax: No module named 'jax'" in text
     # The wrong one is not the best peer, however fast.
     assert summary.best(found, PEER)[0] in ("cub", "plain", "torch")
+
+
+@pytest.mark.parametrize("error", [MemoryError("out of memory"), c_api.BenchError("out of luck")])
+def test_a_peer_that_fails_while_it_is_timed_is_reported(bench, tmp_path, monkeypatch, error):
+    def fail():
+        raise error
+
+    def timer(implementation, calls, case):
+        made = DeviceBench.timer(bench, implementation, calls, case)
+        if implementation.name == "torch":
+            made.sample = fail
+        return made
+
+    monkeypatch.setattr(bench, "timer", timer)
+    names = ("gpukern", "torch", "plain")
+    table = Table("saxpy sizes", "saxpy, float32", "GB/s", names, (Saxpy("float32", 777),))
+    results, alive, _ = run(bench, [table], tmp_path)
+    assert alive
+    found = results["points"][0]["results"]
+    assert str(error) in found["torch"]["error"]
+    assert len(found["gpukern"]["samples"]) == len(found["plain"]["samples"]) == 3
 
 
 def test_a_time_limit_drops_the_least_important_points(bench, tmp_path):

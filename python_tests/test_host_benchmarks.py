@@ -17,6 +17,7 @@ from benchmarks import __main__ as program
 from benchmarks import layouts, report
 from benchmarks.implementations import host as host_implementations
 from benchmarks.implementations import offload
+from benchmarks.implementations.base import PEER, Implementation
 from benchmarks.measure import copier as copying
 from benchmarks.measure import host as host_measure
 from benchmarks.measure import host_data, loop, timers
@@ -230,7 +231,8 @@ def test_each_round_begins_with_another():
             return 0.0
 
     order = []
-    loop.take_turns([(Sampled(name), []) for name in "abc"], loop.Bench({}, {}, 3))
+    timers = [(Implementation(name, PEER, None), Sampled(name), []) for name in "abc"]
+    loop.take_turns(timers, loop.Bench({}, {}, 3), dict.fromkeys("abc"))
     assert "".join(order) == "bca" + "cab" + "abc"
 
 

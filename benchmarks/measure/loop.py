@@ -45,9 +45,11 @@ def measure(bench, table, case, implementations):
     for each, calls, facts in ready:
         with attempt(bench, each, results):
             timed.append((each, bench.timer(each, calls, case), facts, []))
-    take_turns([(timer, samples) for _, timer, _, samples in timed], bench)
+    take_turns([(each, timer, samples) for each, timer, _, samples in timed], bench, results)
     for each, timer, facts, samples in timed:
         timer.close()
+        if results[each.name] is not None:
+            continue
         rates = summary(each, case, table.unit, bench.typical(samples), samples)
         results[each.name] = {"role": each.role, "method": timer.method, **facts, **rates}
     return {
@@ -90,16 +92,19 @@ def prepare(bench, implementation, case, sets, reference):
     return calls, facts
 
 
-def take_turns(timers, bench):
+def take_turns(timers, bench, results):
     """Take a sample of each, alternating, for the bench's rounds or the time of a point.
 
-    Each round begins with a different one, so that their order varies.
+    Each round begins with a different one, so that their order varies. One that fails is recorded
+    in the results, and left out from then on.
     """
     start = time.perf_counter()
     for done in itertools.count(1) if timers else ():
         first = done % len(timers)
-        for timer, samples in timers[first:] + timers[:first]:
-            samples.append(timer.sample())
+        for each, timer, samples in timers[first:] + timers[:first]:
+            if results[each.name] is None:
+                with attempt(bench, each, results):
+                    samples.append(timer.sample())
         spent = time.perf_counter() - start
         if done >= LEAST_ROUNDS and spent * (done + 1) / done > POINT_SECONDS:
             return
