@@ -17,6 +17,7 @@ from pathlib import Path
 from benchmarks import libraries, report
 from benchmarks.c_api import BenchError
 from benchmarks.implementations import implementations_of
+from benchmarks.implementations.base import OURS, VARIANT
 from benchmarks.machine import describe_machine, gpu_state
 from benchmarks.measure.device import DeviceBench
 from benchmarks.measure.host import HostBench
@@ -128,8 +129,19 @@ def new_results(benches, tables, options):
     }
 
 
+def gpukern_is_right(results):
+    """Whether gpukern failed nowhere, and none of its results is wrong."""
+    ours = [
+        result
+        for point in results["points"]
+        for result in point["results"].values()
+        if result["role"] in (OURS, VARIANT)
+    ]
+    return not any("error" in each or each.get("right") is False for each in ours)
+
+
 def main(arguments=None):
-    """Run, write, and return the exit status."""
+    """Run, write, and return the exit status: 1 if gpukern was wrong or the GPU was lost."""
     options = parse(arguments)
     tables = tables_of(options.suite or list(SUITES), options.quick)
     rounds = QUICK_ROUNDS if options.quick else FULL_ROUNDS
@@ -146,7 +158,7 @@ def main(arguments=None):
     save(options.out / "results.json", results)
     for path in report.write(results, options.out, plots=not options.no_plots):
         print(path)
-    return 0 if alive else 1
+    return 0 if alive and gpukern_is_right(results) else 1
 
 
 if __name__ == "__main__":

@@ -140,6 +140,19 @@ def test_the_command_measures_host_arrays_alone(tmp_path, monkeypatch, capsys):
     assert "## host arrays: saxpy" in (tmp_path / "tables.md").read_text()
 
 
+@pytest.mark.parametrize(("name", "status"), [("gpukern", 1), ("numpy", 0)])
+def test_a_wrong_result_of_gpukern_fails_the_command(tmp_path, monkeypatch, name, status):
+    def is_right(bench, implementation, *arguments):
+        return implementation.name != name
+
+    case = Saxpy("float32", 100, memory=HOST)
+    table = Table("host saxpy", "saxpy", "GB/s", ("gpukern", "numpy"), (case,))
+    monkeypatch.setattr(program, "tables_of", lambda suites, quick: [table])
+    monkeypatch.setattr(host_measure.HostBench, "is_right", is_right)
+    assert program.main(["--peers", "", "--no-plots", "--out", str(tmp_path)]) == status
+    assert f"{name}: the result is WRONG" in (tmp_path / "tables.md").read_text()
+
+
 def test_plots_are_drawn_where_matplotlib_is(tmp_path):
     pytest.importorskip("matplotlib")
     tables = shrunk(host_tables(gpu=True)[:1])
