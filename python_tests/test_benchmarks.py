@@ -27,6 +27,7 @@ from benchmarks.suites.axes import AddPairs, GatherPairs, TakeAlongAxis
 from benchmarks.suites.bag_cases import Bags, Segments
 from benchmarks.suites.cases import DEVICE, Gather, Saxpy, Table
 from benchmarks.suites.device import SAXPY
+from benchmarks.suites.host import host_tables
 from benchmarks.suites.scatter_cases import Bincount, PutAlongAxis, Scatter
 from benchmarks.suites.selection import Compress, CountNonzero, Nonzero
 
@@ -330,6 +331,13 @@ def test_every_implementation_of_a_table_is_known():
         for case in table.cases:
             names = [each.name for each in implementations_of(table, case)]
             assert tuple(names) == table.implementations
+
+
+def test_one_implementation_of_a_table_is_compared_with_the_others():
+    for table in suites.tables_of(list(suites.SUITES), quick=False) + list(host_tables(gpu=True)):
+        for case in table.cases:
+            ours = [each for each in implementations_of(table, case) if each.role == OURS]
+            assert len(ours) == (table.name != "host link"), table.name
 
 
 def test_rates_are_written_with_the_digits_that_matter():

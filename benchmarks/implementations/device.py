@@ -204,14 +204,17 @@ GATHER = (
     Implementation("gpukern", OURS, gather_gpukern()),
     Implementation("gpukern direct", VARIANT, gather_gpukern(path="direct")),
     Implementation("gpukern partitioned", VARIANT, gather_gpukern(path="partitioned")),
-    Implementation("gpukern wrap", OURS, gather_gpukern("wrap", "direct")),
-    Implementation("gpukern clip", OURS, gather_gpukern("clip", "direct")),
-    Implementation("gpukern fill", OURS, gather_gpukern("fill", "direct")),
+    Implementation("gpukern wrap", VARIANT, gather_gpukern("wrap", "direct")),
+    Implementation("gpukern clip", VARIANT, gather_gpukern("clip", "direct")),
+    Implementation("gpukern fill", VARIANT, gather_gpukern("fill", "direct")),
     Implementation(
         "gpukern raise", OURS, gather_gpukern("raise", "direct", True), capturable=False
     ),
     Implementation(
-        "gpukern raise, out unchanged", OURS, gather_gpukern("raise", "direct"), capturable=False
+        "gpukern raise, out unchanged",
+        VARIANT,
+        gather_gpukern("raise", "direct"),
+        capturable=False,
     ),
     Implementation("thrust", PEER, gather_native("thrust")),
     Implementation("torch", PEER, gather_torch),
