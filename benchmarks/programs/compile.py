@@ -40,12 +40,7 @@ def request(folder):
         "libraries": [*map(str, builtins[:1]), str(library)],
         "sources": [each.source("float32", "float32") for each in functions],
         "headers": dict(cuda_codegen.headers()),
-        "options": [
-            "--std=c++17",
-            "--fmad=false",
-            "--no-source-include",
-            f"--gpu-architecture={architecture}",
-        ],
+        "options": [*cuda_codegen.OPTIONS, f"--gpu-architecture={architecture}"],
     }
     path.write_text(json.dumps(asked), encoding="utf-8")
     return str(path)
