@@ -279,7 +279,9 @@ def open_libraries(names, memory=None, stream=0, classes=None):
         try:
             library = (classes or {}).get(name, default)(memory, stream)
             if name == "jax":
-                library.exporter = found.get("torch") or found["cupy"]
+                library.exporter = found.get("torch") or found.get("cupy")
+                if library.exporter is None:
+                    raise RuntimeError("it takes arrays from torch or CuPy, which are not there")
             found[name] = library
         except ImportError as error:
             missing[name] = str(error)

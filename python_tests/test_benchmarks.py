@@ -7,6 +7,7 @@ import ctypes
 import dataclasses
 import io
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from benchmarks import __main__ as program
 from benchmarks import c_api, native, report, suites, summary
 from benchmarks.implementations import bags, implementations_of, scatter
 from benchmarks.implementations.base import OURS, PEER
-from benchmarks.libraries import LIBRARIES
+from benchmarks.libraries import LIBRARIES, open_libraries
 from benchmarks.measure.device import DeviceBench
 from benchmarks.measure.device_data import gather_operands, saxpy_operands
 from benchmarks.measure.device_layout import aligned
@@ -161,6 +162,15 @@ def test_a_peer_that_fails_while_it_is_timed_is_reported(bench, tmp_path, monkey
     found = results["points"][0]["results"]
     assert str(error) in found["torch"]["error"]
     assert len(found["gpukern"]["samples"]) == len(found["plain"]["samples"]) == 3
+
+
+def test_jax_needs_a_library_that_exports_arrays():
+    classes = {"jax": lambda memory, stream: SimpleNamespace(version="0")}
+    found, missing = open_libraries(("jax",), classes=classes)
+    assert found == {}
+    assert missing == {
+        "jax": "RuntimeError: it takes arrays from torch or CuPy, which are not there"
+    }
 
 
 def test_a_time_limit_drops_the_least_important_points(bench, tmp_path):
