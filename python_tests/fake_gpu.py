@@ -149,6 +149,9 @@ class FakeNative(Native):
     def do_scatter_max(self, *arguments):
         self.combine(np.maximum.at, "f4", *arguments)
 
+    def do_scatter_min(self, *arguments):
+        self.combine(np.minimum.at, "f4", *arguments)
+
     def do_scatter_put(self, *arguments):
         self.combine(np.ndarray.__setitem__, "f4", *arguments)
 
@@ -205,8 +208,12 @@ class Tensor(np.ndarray):
         self.along(axis, index, lambda target, at: np.add.at(target, at, values))
 
     def scatter_reduce_(self, axis, index, values, reduce, include_self):
-        assert (reduce, include_self) == ("amax", True)
-        self.along(axis, index, lambda target, at: np.maximum.at(target, at, values))
+        assert include_self
+        ufunc = {"amax": np.maximum, "amin": np.minimum}[reduce]
+        self.along(axis, index, lambda target, at: ufunc.at(target, at, values))
+
+    def zero_(self):
+        self.fill(0)
 
     def index_put_(self, indices, values, accumulate):
         assert accumulate
@@ -272,6 +279,7 @@ class FakeCupy(FakeTorch):
             take=lambda s, i, axis, out: np.take(s, i, axis=axis, out=out, mode="clip"),
             add=np.add,
             maximum=np.maximum,
+            minimum=np.minimum,
             put_along_axis=np.put_along_axis,
             take_along_axis=np.take_along_axis,
             nonzero=np.nonzero,

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fake_gpu import CLASSES, FakeCupy, FakeNative, Tensor, host
+from fake_gpu import CLASSES, FakeNative, Tensor, host
 
 from benchmarks import __main__ as program
 from benchmarks import c_api, native, report, suites, summary
@@ -37,35 +37,10 @@ pytestmark = pytest.mark.thread_unsafe(reason="replaces the peers of the whole p
 SUITES = [name for name in suites.SUITES if name != "host"]  # test_host_benchmarks.py has that
 
 
-class NativeWithMin(FakeNative):
-    def do_scatter_min(self, *arguments):
-        self.combine(np.minimum.at, "f4", *arguments)
-
-
-class CupyWithMin(FakeCupy):
-    def __init__(self, memory, stream):
-        super().__init__(memory, stream)
-        self.module.minimum = np.minimum
-
-
-def scatter_reduce_(target, axis, index, values, reduce, include_self):
-    assert include_self
-    ufunc = {"amax": np.maximum, "amin": np.minimum}[reduce]
-    target.along(axis, index, lambda target, at: ufunc.at(target, at, values))
-
-
 @pytest.fixture
-def benches(monkeypatch):
-    monkeypatch.setattr(Tensor, "scatter_reduce_", scatter_reduce_)
-    monkeypatch.setattr(Tensor, "zero_", lambda target: target.fill(0), raising=False)
+def bench():
     tables = suites.tables_of(SUITES, quick=False)
-    classes = CLASSES | {"cupy": CupyWithMin}
-    return program.open_benches(tables, LIBRARIES, 3, NativeWithMin(), classes)
-
-
-@pytest.fixture
-def bench(benches):
-    return benches[DEVICE]
+    return program.open_benches(tables, LIBRARIES, 3, FakeNative(), CLASSES)[DEVICE]
 
 
 def small(case):
