@@ -7,12 +7,15 @@ import ctypes
 import dataclasses
 import io
 import json
+import shutil
+import subprocess
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from fake_gpu import CLASSES, FakeNative, Tensor, host
 
+import gpukern
 from benchmarks import __main__ as program
 from benchmarks import c_api, native, report, suites, summary
 from benchmarks.implementations import bags, implementations_of, scatter
@@ -330,11 +333,29 @@ def test_rates_are_written_with_the_digits_that_matter():
 
 
 def test_the_mirrored_structs_have_the_layout_of_the_header():
-    assert ctypes.sizeof(c_api.Tensor) == 48
-    assert ctypes.sizeof(c_api.Exec) == 56
-    assert ctypes.sizeof(c_api.GatherOptions) == 40
-    assert ctypes.sizeof(c_api.ScatterOptions) == 40
-    assert ctypes.sizeof(c_api.GatherReduceOptions) == 16
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    nested = {"device_type": "device.device_type", "device_id": "device.device_id"}
+    nested |= {each: f"dtype.{each}" for each in ("code", "bits", "lanes")}
+    lines = ["#include <gpukern/program.h>", "#include <stddef.h>"]
+    for name, struct in {
+        "gpukern_tensor": c_api.Tensor,
+        "gpukern_exec": c_api.Exec,
+        "gpukern_gather_options": c_api.GatherOptions,
+        "gpukern_scatter_options": c_api.ScatterOptions,
+        "gpukern_gather_reduce_options": c_api.GatherReduceOptions,
+    }.items():
+        # A struct that begins with its size may have grown at the end.
+        fits = "==" if struct is c_api.Tensor else ">="
+        lines.append(f'_Static_assert(sizeof({name}) {fits} {ctypes.sizeof(struct)}, "{name}");')
+        lines += [
+            f"_Static_assert(offsetof({name}, {nested.get(field, field)}) == "
+            f'{getattr(struct, field).offset}, "{name}.{field}");'
+            for field, _ in struct._fields_
+        ]
+    command = [compiler, "-std=c11", "-fsyntax-only", f"-I{gpukern.get_include()}", "-xc", "-"]
+    subprocess.run(command, input="\n".join(lines), text=True, check=True)
 
 
 def test_two_of_each_dtype():
