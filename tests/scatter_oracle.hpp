@@ -186,12 +186,13 @@ inline std::vector<std::optional<std::int64_t>> target_elements(
   std::vector<std::int64_t> base(count);      // of the first element on the axis
   std::vector<std::int64_t> position(count);  // the number of the index
   if (!call.along_axis) {
-    const auto indices = static_cast<std::int64_t>(found.size());
-    for (std::size_t u = 0; u < count; ++u) {
-      const auto at = static_cast<std::int64_t>(u);
-      position[u] = at / split.inner % indices;
-      base[u] = at / split.inner / indices * split.size * split.inner + at % split.inner;
-    }
+    std::size_t u = 0;
+    for (std::int64_t outer = 0; outer < split.outer; ++outer)
+      for (std::int64_t i = 0; i < static_cast<std::int64_t>(found.size()); ++i)
+        for (std::int64_t inner = 0; inner < split.inner; ++inner, ++u) {
+          position[u] = i;
+          base[u] = outer * split.size * split.inner + inner;
+        }
   } else {
     if (call.axis != GPUKERN_AXIS_NONE) {
       View numbers = contiguous_numbers(call.target.shape);
@@ -250,33 +251,39 @@ inline Expected scatter_oracle(const Scatter& call) {
 
   const auto item = static_cast<std::size_t>(call.target.item());
   const auto from = call.target.offsets();
-  const auto to = written.offsets();
+  const auto to = call.out != nullptr ? written.offsets() : from;
   const std::byte* const target = call.target.memory->host.data();
   const std::byte* const values = call.values.memory->host.data();
-  for (std::size_t k = 0; k < to.size(); ++k)
+  for (std::size_t k = 0; call.out != nullptr && k < to.size(); ++k)
     std::memcpy(expected.out.data() + to[k], target + from[k], item);
   const auto elements = target_elements(call, found);
   const auto offsets = broadcast(call.values, shape).offsets();
   const auto reduce = static_cast<gpukern_reduce>(call.options.reduce);
-  std::vector<std::pair<std::int64_t, std::size_t>> updates;  // an element, and which update
-  for (std::size_t u = 0; u < elements.size(); ++u) {
-    const auto element = elements[u];
-    if (!element) continue;
-    if (reduce == GPUKERN_REDUCE_NONE)  // the last one stays
-      std::memcpy(expected.out.data() + to[static_cast<std::size_t>(*element)], values + offsets[u],
-                  item);
-    else
-      updates.emplace_back(*element, u);
+  if (reduce == GPUKERN_REDUCE_NONE) {  // the last one stays
+    for (std::size_t u = 0; u < elements.size(); ++u)
+      if (const auto element = elements[u])
+        std::memcpy(expected.out.data() + to[static_cast<std::size_t>(*element)],
+                    values + offsets[u], item);
+    return expected;
   }
 
-  std::ranges::sort(updates);
+  // The updates in the order of their elements; those of element e end at ends[e]. Counted, since
+  // to sort them takes longer than all the rest.
+  std::vector<std::size_t> ends(to.size());
+  for (const auto element : elements)
+    if (element) ++ends[static_cast<std::size_t>(*element)];
+  std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), std::size_t{0});
+  std::vector<std::size_t> updates(elements.size());
+  for (std::size_t u = 0; u < elements.size(); ++u)
+    if (const auto element = elements[u]) updates[ends[static_cast<std::size_t>(*element)]++] = u;
+
   const std::size_t parts = call.target.dtype.code == GPUKERN_COMPLEX ? 2 : 1;
-  for (auto update = updates.begin(); update != updates.end();) {
-    const std::int64_t element = update->first;
-    const auto e = static_cast<std::size_t>(element);
-    std::vector<const std::byte*> sequence{target + from[e]};
-    for (; update != updates.end() && update->first == element; ++update)
-      sequence.push_back(values + offsets[update->second]);
+  std::vector<const std::byte*> sequence;
+  std::size_t next = 0;
+  for (std::size_t e = 0; e < ends.size(); ++e) {
+    if (next == ends[e]) continue;
+    sequence.assign(1, target + from[e]);
+    for (; next < ends[e]; ++next) sequence.push_back(values + offsets[updates[next]]);
     for (std::size_t part = 0; part < parts; ++part) {
       reduce_function(call.target.dtype)(reduce, sequence,
                                          expected.out.data() + to[e] + part * item / parts);
