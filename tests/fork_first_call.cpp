@@ -53,12 +53,14 @@ void operator delete(void* data) noexcept { std::free(data); }
 void operator delete(void* data, std::size_t /*bytes*/) noexcept { std::free(data); }
 
 int main() {
-  std::thread first([] {
+  bool first_is_right = false;
+  std::thread first([&first_is_right] {
     is_delayed = true;
-    if (!call()) in_first_call = false;
+    first_is_right = call();
   });
   for (int i = 0; i < 1000 && !in_first_call; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const bool is_during_call = in_first_call;
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);
@@ -68,5 +70,8 @@ int main() {
   waitpid(child, &status, 0);
   first.join();
   if (WIFSIGNALED(status)) std::fputs("the child waited for a thread of its parent\n", stderr);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : 1;
+  if (!is_during_call) std::fputs("the first call did not allocate: it was not delayed\n", stderr);
+  if (!first_is_right) std::fputs("the first call failed\n", stderr);
+  const bool child_is_right = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return child_is_right && is_during_call && first_is_right ? 0 : 1;
 }
