@@ -7,6 +7,9 @@
 # a forked child refuses.
 execute_process(COMMAND "${READELF}" --symbols --wide "${LIBRARY}" OUTPUT_VARIABLE symbols
                                                                    COMMAND_ERROR_IS_FATAL ANY)
+if(NOT symbols MATCHES " _ZN7gpukern")
+  message(FATAL_ERROR "${LIBRARY} has no symbol table to look in")
+endif()
 string(REGEX MATCHALL "OBJECT[^\n]* _ZGVZ[^\n]*gpukern[^\n]*" guards "${symbols}")
 list(FILTER guards EXCLUDE REGEX "__device_stub__")
 if(guards)
