@@ -135,9 +135,7 @@ TEST_P(GatherErrorTest, LeavesOutUnchangedIfItOverlaps) {
 }
 
 TEST_P(GatherErrorTest, EmptyAxisInEveryMode) {
-  for (const gpukern_index_mode mode :
-       {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL})
-    check_indices(0, kInt64, {0}, mode);
+  for (const gpukern_index_mode mode : kModes) check_indices(0, kInt64, {0}, mode);
 }
 
 TEST_P(GatherErrorTest, RaisesForAnEmptyResult) {

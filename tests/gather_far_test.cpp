@@ -16,8 +16,6 @@ namespace gpukern_test {
 namespace {
 
 constexpr std::int64_t kSourceBytes = std::int64_t{20} << 20;
-constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
-                                         GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
 
 class GatherFarTest : public testing::Test {
  protected:

@@ -9,9 +9,6 @@
 namespace gpukern_test {
 namespace {
 
-constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
-                                         GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
-
 struct Offsets {
   std::int64_t source = 0;
   std::int64_t index = 0;

@@ -11,9 +11,6 @@
 namespace gpukern_test {
 namespace {
 
-constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
-                                         GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
-
 /// The largest power of two, at most 16, that divides both.
 std::int64_t word_of(std::int64_t width, std::int64_t offset) {
   const std::int64_t bits = width | offset | 16;

@@ -34,6 +34,9 @@ inline constexpr IndexType kIndexTypes[] = {
 inline constexpr const IndexType& kInt32 = kIndexTypes[2];
 inline constexpr const IndexType& kInt64 = kIndexTypes[3];
 
+inline constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
+                                                GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
+
 /// Little-endian two's complement, as on every machine that CUDA runs on.
 inline Wide load_index(const Bytes& bytes, std::int64_t offset, gpukern_dtype dtype) {
   std::uint64_t raw = 0;

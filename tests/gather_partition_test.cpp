@@ -161,8 +161,6 @@ class GatherPartitionTest : public PlacementTest {};
 
 constexpr const IndexType* kWideTypes[] = {&kIndexTypes[2], &kIndexTypes[3], &kIndexTypes[6],
                                            &kIndexTypes[7]};
-constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
-                                         GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
 
 TEST_P(GatherPartitionTest, EveryWidthIndexTypeAndMode) {
   for (const int width : {1, 2, 4, 8})

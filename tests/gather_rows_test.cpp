@@ -98,8 +98,6 @@ struct Rows {
 
 /// Stores of 64, 32 and 16 bytes, and rows that support none of them.
 TEST_F(GatherRowsTest, EveryWidthAndAlignment) {
-  constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
-                                           GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
   unsigned turn = 0;
   for (const int width : {64, 72, 80, 96, 256, 1024, 4112}) {
     Rows rows(width);

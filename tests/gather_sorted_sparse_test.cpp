@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::int64_t kCount = (8 << 20) + 3;
 constexpr std::int64_t kSourceBytes = 256 * kCount + 64;
-constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_WRAP, GPUKERN_INDEX_CLIP,
-                                         GPUKERN_INDEX_FILL};
 
 enum class Spread { Sorted, Falling, Random, Blocked, SortedAtFirst };
 constexpr Spread kSpreads[] = {Spread::Sorted, Spread::Falling, Spread::Random, Spread::Blocked,
@@ -157,8 +155,9 @@ TEST_F(GatherSortedSparseTest, ItemsOfEveryWidthByIndicesOfEverySpread) {
   int trial = 0;
   for (const std::int64_t width : {1, 2, 4, 8, 16})
     for (const Spread spread : kSpreads) {
-      if (width > 2) check<std::int32_t>(width, spread, kModes[trial % 3]);
-      check<std::int64_t>(width, spread, kModes[++trial % 3]);
+      // All but raise, which is below.
+      if (width > 2) check<std::int32_t>(width, spread, kModes[1 + trial % 3]);
+      check<std::int64_t>(width, spread, kModes[1 + ++trial % 3]);
     }
 }
 

@@ -8,9 +8,6 @@
 namespace gpukern_test {
 namespace {
 
-constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
-                                         GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
-
 class GatherTest : public PlacementTest {
  protected:
   /// Random data, separate memories; indices reach out of bounds unless the mode is raise.

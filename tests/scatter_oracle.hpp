@@ -16,8 +16,6 @@
 
 namespace gpukern_test {
 
-inline constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
-                                                GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
 inline constexpr gpukern_reduce kReductions[] = {GPUKERN_REDUCE_NONE,     GPUKERN_REDUCE_ADD,
                                                  GPUKERN_REDUCE_MULTIPLY, GPUKERN_REDUCE_MIN,
                                                  GPUKERN_REDUCE_MAX,      GPUKERN_REDUCE_MEAN};

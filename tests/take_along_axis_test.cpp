@@ -12,9 +12,6 @@
 namespace gpukern_test {
 namespace {
 
-constexpr gpukern_index_mode kModes[] = {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP,
-                                         GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL};
-
 /// The element number at a position, of an array that broadcasts to the position's shape.
 std::size_t element_at(const Shape& shape, const Shape& position) {
   std::int64_t number = 0;
