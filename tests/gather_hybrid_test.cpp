@@ -21,7 +21,7 @@ class HybridRowsTest : public testing::Test {
 TEST_F(HybridRowsTest, AnyWidthIndexModeAndShare) {
   Random random(std::random_device{}());
   for (int round = 0; round < rounds(60); ++round) {
-    const int width = pick(random, std::vector{1, 3, 4, 8, 16, 20, 64, 100, 256, 1000, 1024, 4096});
+    const int width = pick(random, {1, 3, 4, 8, 16, 20, 64, 100, 256, 1000, 1024, 4096});
     const auto count = between(random, 1, (std::int64_t{3} << 20) / width);
     const auto table = between(random, 1, 5000);
     const auto mode = static_cast<gpukern_index_mode>(random() % 4);
@@ -32,7 +32,7 @@ TEST_F(HybridRowsTest, AnyWidthIndexModeAndShare) {
     const Array fill(Placement::Cpu, rows.source.dtype, {});
     fill_random(fill.memory->host, random);
     const View* const value = mode == GPUKERN_INDEX_FILL && random() % 2 == 0 ? &fill : nullptr;
-    const Share share(pick(random, std::vector{0, 1, 50, 90, 100}));
+    const Share share(pick(random, {0, 1, 50, 90, 100}));
     const Expected expected = rows.expected(mode, value);
     const gpukern_status status = rows.run(mode, value);
     EXPECT_EQ(status, expected.status) << gpukern_last_error();

@@ -85,8 +85,7 @@ TEST_F(PipelineRunTest, TakesAnyLayoutAndRepeats) {
     Array out(Placement::CudaHost, kInt, shape,
               kOutputLayouts[random() % std::size(kOutputLayouts)]);
     fill_random(out.memory->host, random);
-    expect_sum(views, out,
-               limited(pick(random, std::vector<std::size_t>{1, 3000, 20000, 1 << 20})));
+    expect_sum(views, out, limited(pick<std::size_t>(random, {1, 3000, 20000, 1 << 20})));
   }
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -272,8 +273,8 @@ void store(Bytes& bytes, std::int64_t offset, T value) {
 }
 
 template <class T>
-T pick(Random& random, const std::vector<T>& choices) {
-  return choices[random() % choices.size()];
+T pick(Random& random, std::initializer_list<T> choices) {
+  return *(choices.begin() + random() % choices.size());
 }
 
 /// An integer in [low, high].

@@ -98,7 +98,7 @@ TEST(PipelineTest, SaxpyTakesAnyLayout) {
     Bytes a(16);
     fill_random(a, random);
     const EnvironmentVariable memory("GPUKERN_DEVICE_MEMORY",
-                                     pick(random, std::vector{"1", "3000", "20K", "1M"}));
+                                     pick(random, {"1", "3000", "20K", "1M"}));
     expect_saxpy({type, a, x, y, out}, Placement::CudaHost);
   }
 }
@@ -113,7 +113,7 @@ TEST(PipelineTest, GatherTakesAnyLayoutOnEveryPath) {
     if (random() % 3 == 0) index_shape.push_back(2);
     const auto axis = static_cast<std::int32_t>(random() % shape.size());
     const IndexType& type = kIndexTypes[random() % std::size(kIndexTypes)];
-    const gpukern_dtype dtype = bytes_dtype(pick(random, std::vector{1, 2, 3, 4, 8, 16, 40}));
+    const gpukern_dtype dtype = bytes_dtype(pick(random, {1, 2, 3, 4, 8, 16, 40}));
     const auto layout = [&](const auto& layouts) { return layouts[random() % std::size(layouts)]; };
     Array source(Placement::CudaHost, dtype, shape, layout(kInputLayouts));
     Array index(Placement::CudaHost, type.dtype, index_shape, layout(kInputLayouts));
@@ -127,7 +127,7 @@ TEST(PipelineTest, GatherTakesAnyLayoutOnEveryPath) {
     const bool reach = mode != GPUKERN_INDEX_RAISE || random() % 8 == 0;
     fill_indices(index, random, size, reach ? size : 0);
     const EnvironmentVariable memory("GPUKERN_DEVICE_MEMORY",
-                                     pick(random, std::vector{"1", "3000", "20K", "1M"}));
+                                     pick(random, {"1", "3000", "20K", "1M"}));
     expect_gather({source, index, axis, mode, out, mode == GPUKERN_INDEX_FILL ? &fill : nullptr},
                   Placement::CudaHost);
     EXPECT_EQ(fake_gpu().bytes_in_use(), 0U);

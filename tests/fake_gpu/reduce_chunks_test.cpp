@@ -11,18 +11,13 @@
 namespace gpukern_test {
 namespace {
 
-template <class T>
-T any_of(Random& random, std::initializer_list<T> values) {
-  return *(values.begin() + random() % values.size());
-}
-
 TEST(ReduceChunksTest, AnyCallHasTheBitsOfTheWhole) {
   Random random(std::random_device{}());
   fake_gpu().take_ranges();
   for (int round = 0; round < rounds(600); ++round) {
     const bool has_index = random() % 2 == 0;
     Shape shape(static_cast<std::size_t>(between(random, 1, 3)));
-    for (auto& size : shape) size = between(random, 1, any_of(random, {3, 20, 40}));
+    for (auto& size : shape) size = between(random, 1, pick(random, {3, 20, 40}));
     const auto axis =
         random() % 8 == 0 ? GPUKERN_AXIS_NONE : static_cast<std::int32_t>(random() % shape.size());
     const std::int64_t size = split_at(shape, axis).size;
@@ -52,7 +47,7 @@ TEST(ReduceChunksTest, AnyCallHasTheBitsOfTheWhole) {
     const auto places = offsets.offsets();
     for (std::size_t b = 0; b < places.size(); ++b)
       store_index(offsets.storage.host, places[b], kInt32.dtype, bounds[b]);
-    const auto limit = any_of<std::int64_t>(random, {1, 1000, 2500, 20000});
+    const auto limit = pick<std::int64_t>(random, {1, 1000, 2500, 20000});
     const EnvironmentVariable memory("GPUKERN_DEVICE_MEMORY", std::to_string(limit));
     fake_gpu().take_peak_bytes();
     expect_bags(

@@ -10,18 +10,13 @@
 namespace gpukern_test {
 namespace {
 
-template <class T>
-T any_of(Random& random, std::initializer_list<T> values) {
-  return *(values.begin() + random() % values.size());
-}
-
 TEST(ScatterChunksTest, AnyCallHasTheBitsOfTheWhole) {
   Random random(std::random_device{}());
   fake_gpu().take_ranges();
   for (int round = 0; round < rounds(600); ++round) {
     const bool along_axis = random() % 2 == 0;
     Shape target(static_cast<std::size_t>(between(random, 1, 3)));
-    for (auto& size : target) size = between(random, 1, any_of(random, {3, 20, 40}));
+    for (auto& size : target) size = between(random, 1, pick(random, {3, 20, 40}));
     auto axis = static_cast<std::int32_t>(random() % target.size());
     Shape index{between(random, 1, 400)};
     if (along_axis) {
@@ -51,7 +46,7 @@ TEST(ScatterChunksTest, AnyCallHasTheBitsOfTheWhole) {
     const gpukern_index_mode mode = kModes[random() % std::size(kModes)];
     const std::int64_t size = split_at(target, axis).size;
     fill_indices(at, random, size, mode == GPUKERN_INDEX_RAISE && random() % 8 > 0 ? 0 : size);
-    const auto limit = any_of<std::int64_t>(random, {1, 700, 1500, 20000});
+    const auto limit = pick<std::int64_t>(random, {1, 700, 1500, 20000});
     const EnvironmentVariable memory("GPUKERN_DEVICE_MEMORY", std::to_string(limit));
     fake_gpu().take_peak_bytes();
     expect_scatter({along_axis, to, at, from, axis, scatter_options(mode, reduce),

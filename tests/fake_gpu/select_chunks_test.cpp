@@ -12,40 +12,32 @@ namespace {
 
 constexpr gpukern_dtype kFloat32{GPUKERN_FLOAT, 32, 1};
 
-template <class T>
-T any_of(Random& random, std::initializer_list<T> values) {
-  return *(values.begin() + random() % values.size());
-}
-
 class SelectChunksTest : public testing::Test {
  protected:
   SelectChunksTest() { fake_gpu().take_ranges(); }
 
   [[nodiscard]] Shape any_shape() {
     Shape shape(static_cast<std::size_t>(between(random_, 1, 4)));
-    for (auto& size : shape) size = between(random_, 1, any_of<std::int64_t>(random_, {2, 5, 40}));
+    for (auto& size : shape) size = between(random_, 1, pick<std::int64_t>(random_, {2, 5, 40}));
     return shape;
   }
-  [[nodiscard]] Layout any_layout(std::initializer_list<Layout> layouts) {
-    return any_of(random_, layouts);
-  }
   [[nodiscard]] Layout input_layout() {
-    return any_layout({Layout::Contiguous, Layout::Contiguous, Layout::Fortran, Layout::Strided,
-                       Layout::Reversed, Layout::Unaligned, Layout::Broadcast});
+    return pick(random_, {Layout::Contiguous, Layout::Contiguous, Layout::Fortran, Layout::Strided,
+                          Layout::Reversed, Layout::Unaligned, Layout::Broadcast});
   }
   [[nodiscard]] Layout output_layout() {
-    return any_layout({Layout::Contiguous, Layout::Contiguous, Layout::Fortran, Layout::Strided,
-                       Layout::Reversed, Layout::Unaligned});
+    return pick(random_, {Layout::Contiguous, Layout::Contiguous, Layout::Fortran, Layout::Strided,
+                          Layout::Reversed, Layout::Unaligned});
   }
   /// Items that the output has room for.
   [[nodiscard]] std::int64_t any_size(const View& mask) {
-    const std::int64_t size = std::ssize(positions_of(mask)) + any_of(random_, {-2, 0, 0, 3});
+    const std::int64_t size = std::ssize(positions_of(mask)) + pick(random_, {-2, 0, 0, 3});
     return std::max<std::int64_t>(size, 0);
   }
   /// Runs check() with little device memory, which the call keeps to.
   template <class Check>
   void with_little_memory(const Check& check) {
-    const auto limit = any_of<std::int64_t>(random_, {1, 3000, 10000, 50000});
+    const auto limit = pick<std::int64_t>(random_, {1, 3000, 10000, 50000});
     const EnvironmentVariable memory("GPUKERN_DEVICE_MEMORY", std::to_string(limit));
     fake_gpu().take_peak_bytes();
     check();
@@ -61,20 +53,20 @@ TEST_F(SelectChunksTest, AnyCompressIsThatOfTheWhole) {
   for (int round = 0; round < rounds(600); ++round) {
     const Shape shape = any_shape();
     const gpukern_dtype dtype{GPUKERN_UINT, 8,
-                              any_of<std::uint16_t>(random_, {1, 2, 3, 4, 8, 16, 24})};
+                              pick<std::uint16_t>(random_, {1, 2, 3, 4, 8, 16, 24})};
     const auto ndim = static_cast<std::int32_t>(shape.size());
     const bool flat = random_() % 3 == 0;
     const std::int32_t axis =
         flat ? GPUKERN_AXIS_NONE : static_cast<std::int32_t>(between(random_, -ndim, ndim - 1));
     const auto at = static_cast<std::size_t>(axis < 0 ? axis + ndim : axis);
     const std::int64_t n = flat ? count_of(shape) : shape[at];
-    const Shape vector{std::max<std::int64_t>(1, n + any_of(random_, {-3, 0, 0, 2}))};
+    const Shape vector{std::max<std::int64_t>(1, n + pick(random_, {-3, 0, 0, 2}))};
     Array mask(Placement::CudaHost, kMaskDtypes[random_() % std::size(kMaskDtypes)],
                flat && random_() % 2 == 0 ? shape : vector, input_layout());
     Array x(Placement::CudaHost, dtype, shape, input_layout());
     fill_random(x.storage.host, random_);
     fill_random(mask.storage.host, random_);
-    fill_mask(mask, random_, any_of(random_, {0.0, 0.02, 0.5, 0.9, 1.0}));
+    fill_mask(mask, random_, pick(random_, {0.0, 0.02, 0.5, 0.9, 1.0}));
     Shape out_shape = flat ? Shape{0} : shape;
     out_shape[flat ? 0 : at] = any_size(mask);
     Array out(Placement::CudaHost, dtype, out_shape, output_layout());
@@ -98,7 +90,7 @@ TEST_F(SelectChunksTest, AnyNonzeroIsThatOfTheWhole) {
     const Shape shape = any_shape();
     Array mask(Placement::CudaHost, kMaskDtypes[random_() % std::size(kMaskDtypes)], shape,
                input_layout());
-    fill_mask(mask, random_, any_of(random_, {0.0, 0.02, 0.5, 1.0}));
+    fill_mask(mask, random_, pick(random_, {0.0, 0.02, 0.5, 1.0}));
     Array out(Placement::CudaHost, kPositions, {std::ssize(shape), any_size(mask)},
               output_layout());
     with_little_memory([&] { expect_nonzero(mask, out, -7, Placement::CudaHost); });
