@@ -8,9 +8,6 @@ namespace {
 
 constexpr gpukern_dtype kInt32{GPUKERN_INT, 32, 1};
 constexpr gpukern_dtype kFloat32{GPUKERN_FLOAT, 32, 1};
-constexpr gpukern_dtype bytes_dtype(int bytes) {
-  return {GPUKERN_UINT, 8, static_cast<std::uint16_t>(bytes)};
-}
 
 struct Layouts {
   Layout mask = Layout::Contiguous;

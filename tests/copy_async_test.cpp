@@ -84,8 +84,7 @@ TEST_P(CopyAsyncTest, EverySize) {
   for (const int width : {1, 3, 4, 8, 16, 100})
     for (const std::int64_t size : {0, 1, 31, 32, 33, 65, 4096, 20001}) {
       SCOPED_TRACE("width " + std::to_string(width) + ", size " + std::to_string(size));
-      there_and_back({GPUKERN_UINT, 8, static_cast<std::uint16_t>(width)}, {size},
-                     Layout::Contiguous);
+      there_and_back(bytes_dtype(width), {size}, Layout::Contiguous);
     }
 }
 

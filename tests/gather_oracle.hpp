@@ -65,11 +65,6 @@ inline std::optional<std::int64_t> resolve(Wide index, std::int64_t size, gpuker
   return static_cast<std::int64_t>(index < 0 ? index + size : index);
 }
 
-/// A dtype of any number of bytes.
-constexpr gpukern_dtype bytes_dtype(int width) {
-  return {GPUKERN_UINT, 8, static_cast<std::uint16_t>(width)};
-}
-
 /// Indices in bounds for mode "raise", unless `reach` extends their range out of bounds.
 inline void fill_indices(View& index, Random& random, std::int64_t size, std::int64_t reach = 0) {
   const IndexType& type = *std::find_if(

@@ -155,9 +155,8 @@ TEST_P(CopyTest, EverySize) {
   for (const int width : {1, 2, 3, 4, 7, 8, 12, 16, 24, 100})
     for (const std::int64_t size : {0, 1, 31, 32, 33, 65, 4096, 20001}) {
       SCOPED_TRACE("width " + std::to_string(width) + ", size " + std::to_string(size));
-      const gpukern_dtype dtype{GPUKERN_UINT, 8, static_cast<std::uint16_t>(width)};
-      check(dtype, {size}, Layout::Contiguous, Layout::Contiguous);
-      check(dtype, {size}, Layout::Strided, Layout::Contiguous);
+      check(bytes_dtype(width), {size}, Layout::Contiguous, Layout::Contiguous);
+      check(bytes_dtype(width), {size}, Layout::Strided, Layout::Contiguous);
     }
 }
 

@@ -168,6 +168,11 @@ inline constexpr Layout kInputLayouts[] = {Layout::Contiguous, Layout::Fortran,
 inline constexpr Layout kOutputLayouts[] = {Layout::Contiguous, Layout::Fortran, Layout::Strided,
                                             Layout::Reversed, Layout::Unaligned};
 
+/// A dtype of any number of bytes.
+constexpr gpukern_dtype bytes_dtype(int width) {
+  return {GPUKERN_UINT, 8, static_cast<std::uint16_t>(width)};
+}
+
 inline std::int64_t item_bytes(gpukern_dtype dtype) { return dtype.bits * dtype.lanes / 8; }
 
 inline std::int64_t count_of(const Shape& shape) {

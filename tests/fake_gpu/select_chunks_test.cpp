@@ -52,8 +52,7 @@ class SelectChunksTest : public testing::Test {
 TEST_F(SelectChunksTest, AnyCompressIsThatOfTheWhole) {
   for (int round = 0; round < rounds(600); ++round) {
     const Shape shape = any_shape();
-    const gpukern_dtype dtype{GPUKERN_UINT, 8,
-                              pick<std::uint16_t>(random_, {1, 2, 3, 4, 8, 16, 24})};
+    const gpukern_dtype dtype = bytes_dtype(pick(random_, {1, 2, 3, 4, 8, 16, 24}));
     const auto ndim = static_cast<std::int32_t>(shape.size());
     const bool flat = random_() % 3 == 0;
     const std::int32_t axis =
