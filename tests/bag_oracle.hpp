@@ -231,34 +231,12 @@ inline Expected bag_oracle(const BagCall& call) {
   return expected;
 }
 
-/// Runs a call whose memories are set on the host, and compares every byte of them afterwards; host
-/// arrays also with a limit of device memory that they may exceed.
 inline void expect_bags(const BagCall& call, Placement placement) {
-  const Expected expected = bag_oracle(call);
   std::vector<Memory*> memories{call.source.memory, call.offsets.memory, call.out.memory};
   for (const View* view : {call.index, call.weights})
     if (view != nullptr) memories.push_back(view->memory);
-  std::vector<Bytes> before;
-  before.reserve(memories.size());
-  for (const Memory* memory : memories) before.push_back(memory->host);
-  for (const std::size_t limit : {std::size_t{0}, std::size_t{4096}}) {
-    if (limit != 0 && placement != Placement::CudaHost) continue;
-    for (Memory* memory : memories) memory->commit();
-    gpukern_exec exec = exec_at(placement);
-    exec.device_memory_limit = limit;
-    EXPECT_EQ(call.run(exec), expected.status) << gpukern_last_error();
-    if (expected.status != GPUKERN_SUCCESS) {
-      EXPECT_EQ(gpukern_last_error(), expected.message);
-    }
-    for (Memory* memory : memories) memory->fetch();
-    EXPECT_TRUE(same_bytes(expected.out, call.out.memory->host)) << "out";
-    for (std::size_t k = 0; k < memories.size(); ++k) {
-      if (memories[k] != call.out.memory) {
-        EXPECT_TRUE(same_bytes(before[k], memories[k]->host)) << "argument " << k;
-      }
-      memories[k]->host = before[k];
-    }
-  }
+  expect_call(bag_oracle(call), call.out.memory, memories, placement,
+              [&](const gpukern_exec& exec) { return call.run(exec); });
 }
 
 /// Stores offsets of bags with these lengths.

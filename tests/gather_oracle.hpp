@@ -137,12 +137,6 @@ inline Shape gather_shape(const Shape& source, const Shape& index, std::int32_t 
   return shape;
 }
 
-struct Expected {
-  gpukern_status status = GPUKERN_SUCCESS;
-  std::string message;
-  Bytes out;  ///< the whole memory of out after the call
-};
-
 /// The memory of `out` after the call, computed from the current host contents of all memories.
 inline Expected gather_oracle(const Gather& call) {
   const AxisSplit split = split_at(call.source.shape, call.axis);

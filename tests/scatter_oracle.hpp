@@ -291,34 +291,11 @@ inline Expected scatter_oracle(const Scatter& call) {
   return expected;
 }
 
-/// Runs a call whose memories are set on the host, and compares every byte of them afterwards;
-/// host arrays also with a limit of device memory that they may exceed.
 inline void expect_scatter(const Scatter& call, Placement placement) {
-  const Expected expected = scatter_oracle(call);
   Memory* const written = call.written().memory;
-  const std::vector<Memory*> memories{call.target.memory, call.index.memory, call.values.memory,
-                                      written};
-  std::vector<Bytes> before;
-  before.reserve(memories.size());
-  for (const Memory* memory : memories) before.push_back(memory->host);
-  for (const std::size_t limit : {std::size_t{0}, std::size_t{4096}}) {
-    if (limit != 0 && placement != Placement::CudaHost) continue;
-    for (Memory* memory : memories) memory->commit();
-    gpukern_exec exec = exec_at(placement);
-    exec.device_memory_limit = limit;
-    EXPECT_EQ(call.run(exec), expected.status) << gpukern_last_error();
-    if (expected.status != GPUKERN_SUCCESS) {
-      EXPECT_EQ(gpukern_last_error(), expected.message);
-    }
-    for (Memory* memory : memories) memory->fetch();
-    EXPECT_TRUE(same_bytes(expected.out, written->host)) << "the written array";
-    for (std::size_t k = 0; k < memories.size(); ++k) {
-      if (memories[k] != written) {
-        EXPECT_TRUE(same_bytes(before[k], memories[k]->host)) << "argument " << k;
-      }
-      memories[k]->host = before[k];
-    }
-  }
+  expect_call(scatter_oracle(call), written,
+              {call.target.memory, call.index.memory, call.values.memory, written}, placement,
+              [&](const gpukern_exec& exec) { return call.run(exec); });
 }
 
 /// Random bits, or numbers whose sums are finite and rounded.

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "support.hpp"
@@ -68,29 +67,6 @@ inline std::vector<std::int64_t> positions_of(const View& mask) {
   return found;
 }
 
-/// Runs call(exec), whose memories are set on the host, and compares every byte of them afterwards;
-/// host arrays also with a limit of device memory that they may exceed.
-template <class Run>
-void expect_selection(Placement placement, const std::vector<Memory*>& memories, const Memory* out,
-                      const Bytes& expected, const Run& call) {
-  std::vector<Bytes> before;
-  before.reserve(memories.size());
-  for (const Memory* memory : memories) before.push_back(memory->host);
-  for (const std::size_t limit : {std::size_t{0}, std::size_t{4096}}) {
-    if (limit != 0 && placement != Placement::CudaHost) continue;
-    for (Memory* memory : memories) memory->commit();
-    gpukern_exec exec = exec_at(placement);
-    exec.device_memory_limit = limit;
-    EXPECT_EQ(call(exec), GPUKERN_SUCCESS) << gpukern_last_error();
-    for (Memory* memory : memories) memory->fetch();
-    for (std::size_t k = 0; k < memories.size(); ++k) {
-      EXPECT_TRUE(same_bytes(memories[k] == out ? expected : before[k], memories[k]->host))
-          << "argument " << k;
-      memories[k]->host = before[k];
-    }
-  }
-}
-
 inline gpukern_select_options select_options(const gpukern_tensor* fill_value) {
   gpukern_select_options options = GPUKERN_SELECT_OPTIONS_INIT;
   options.fill_value = fill_value;
@@ -99,7 +75,7 @@ inline gpukern_select_options select_options(const gpukern_tensor* fill_value) {
 
 inline void expect_count(const View& mask, Placement placement) {
   const auto wanted = static_cast<std::int64_t>(positions_of(mask).size());
-  expect_selection(placement, {mask.memory}, nullptr, {}, [&](const gpukern_exec& exec) {
+  expect_call({}, nullptr, {mask.memory}, placement, [&](const gpukern_exec& exec) {
     const gpukern_tensor from = mask.tensor();
     std::int64_t count = -1;
     const gpukern_status status = gpukern_count_nonzero(&from, &count, &exec);
@@ -113,23 +89,22 @@ inline void expect_nonzero(const View& mask, const View& out, std::int64_t fill,
   const std::vector<std::int64_t> found = positions_of(mask);
   const std::vector<std::int64_t> places = out.offsets();
   const auto size = static_cast<std::size_t>(out.shape[1]);
-  Bytes expected = out.memory->host;
+  Expected expected{GPUKERN_SUCCESS, "", out.memory->host};
   for (std::size_t d = 0; d < mask.shape.size(); ++d) {
     const std::int64_t inner =
         count_of(Shape(mask.shape.begin() + static_cast<std::ptrdiff_t>(d) + 1, mask.shape.end()));
     for (std::size_t k = 0; k < size; ++k)
-      store(expected, places[d * size + k],
+      store(expected.out, places[d * size + k],
             k < found.size() ? found[k] / inner % mask.shape[d] : fill);
   }
-  std::vector<Memory*> memories{mask.memory};
-  if (out.memory != mask.memory) memories.push_back(out.memory);
-  expect_selection(placement, memories, out.memory, expected, [&](const gpukern_exec& exec) {
+  const auto call = [&](const gpukern_exec& exec) {
     const gpukern_tensor from = mask.tensor();
     const gpukern_tensor to = out.tensor();
     const gpukern_tensor rest{&fill, kCpu, 0, kPositions, nullptr, nullptr, 0};
     const gpukern_select_options options = select_options(fill != 0 ? &rest : nullptr);
     return gpukern_nonzero(&from, &to, &options, &exec);
-  });
+  };
+  expect_call(expected, out.memory, {mask.memory, out.memory}, placement, call);
 }
 
 /// A call of compress; without a fill value, the rest is zero.
@@ -166,11 +141,11 @@ inline void expect_compressed(const CompressCall& call, Placement placement) {
       flat ? 1
            : count_of(Shape(x.shape.begin() + static_cast<std::ptrdiff_t>(at) + 1, x.shape.end()));
   const auto item = static_cast<std::ptrdiff_t>(x.item());
-  Bytes expected = out.memory->host;
+  Expected expected{GPUKERN_SUCCESS, "", out.memory->host};
   for (std::size_t e = 0; e < to.size(); ++e) {
     const auto place = static_cast<std::int64_t>(e);
     const auto k = static_cast<std::size_t>(place / inner % size);
-    const auto target = expected.begin() + to[e];
+    const auto target = expected.out.begin() + to[e];
     if (k < found.size() && found[k] < n) {
       const std::int64_t position = (place / inner / size * n + found[k]) * inner + place % inner;
       std::copy_n(x.memory->host.begin() + from[static_cast<std::size_t>(position)], item, target);
@@ -180,12 +155,8 @@ inline void expect_compressed(const CompressCall& call, Placement placement) {
       std::fill_n(target, item, std::byte{});
     }
   }
-  std::vector<Memory*> memories{mask.memory};
-  for (const View* view : {&x, &out})
-    if (std::find(memories.begin(), memories.end(), view->memory) == memories.end())
-      memories.push_back(view->memory);
-  expect_selection(placement, memories, out.memory, expected,
-                   [&](const gpukern_exec& exec) { return call.run(exec); });
+  expect_call(expected, out.memory, {mask.memory, x.memory, out.memory}, placement,
+              [&](const gpukern_exec& exec) { return call.run(exec); });
 }
 
 }  // namespace gpukern_test

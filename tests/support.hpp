@@ -298,6 +298,38 @@ inline testing::AssertionResult same_bytes(const Bytes& expected, const Bytes& a
          << std::to_integer<int>(*right) << ", expected " << std::to_integer<int>(*left);
 }
 
+/// What a call gives.
+struct Expected {
+  gpukern_status status = GPUKERN_SUCCESS;
+  std::string message;
+  Bytes out;  ///< the whole memory of out after the call
+};
+
+/// Runs call(exec), whose memories are set on the host, compares every byte of them afterwards, and
+/// sets them again; host arrays also with a limit of device memory that they may exceed.
+template <class Call>
+void expect_call(const Expected& expected, const Memory* out, const std::vector<Memory*>& memories,
+                 Placement placement, const Call& call) {
+  std::vector<Bytes> before;
+  before.reserve(memories.size());
+  for (const Memory* memory : memories) before.push_back(memory->host);
+  for (const std::size_t limit : {std::size_t{0}, std::size_t{4096}}) {
+    if (limit != 0 && placement != Placement::CudaHost) continue;
+    for (Memory* memory : memories) memory->commit();
+    gpukern_exec exec = exec_at(placement);
+    exec.device_memory_limit = limit;
+    EXPECT_EQ(call(exec), expected.status) << gpukern_last_error();
+    if (expected.status != GPUKERN_SUCCESS) {
+      EXPECT_EQ(gpukern_last_error(), expected.message);
+    }
+    for (Memory* memory : memories) memory->fetch();
+    for (std::size_t k = 0; k < memories.size(); ++k)
+      EXPECT_TRUE(same_bytes(memories[k] == out ? expected.out : before[k], memories[k]->host))
+          << "argument " << k;
+    for (std::size_t k = 0; k < memories.size(); ++k) memories[k]->host = before[k];
+  }
+}
+
 /// Expects a failed call with this status and the beginning of its message.
 inline void expect_error(gpukern_status status, gpukern_status expected,
                          const std::string& beginning) {
