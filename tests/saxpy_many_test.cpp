@@ -12,8 +12,6 @@
 namespace gpukern_test {
 namespace {
 
-using Parameter = std::tuple<Placement, SaxpyType>;
-
 /// Views of one memory, and calls on them.
 struct Lists {
   Lists(Placement where, const SaxpyType& its_type, std::int64_t elements)
@@ -112,26 +110,14 @@ struct Lists {
   std::vector<View> out;
 };
 
-class SaxpyManyTest : public testing::TestWithParam<Parameter> {
+class SaxpyManyTest : public SaxpyTypeTest {
  protected:
-  void SetUp() override {
-    if (placement() != Placement::Cpu && cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
-  }
-  [[nodiscard]] Placement placement() const { return std::get<Placement>(GetParam()); }
-  [[nodiscard]] const SaxpyType& type() const { return std::get<SaxpyType>(GetParam()); }
   [[nodiscard]] Lists lists(std::int64_t elements) const { return {placement(), type(), elements}; }
 
   Random random_{11};
 };
 
-std::string parameter_name(const testing::TestParamInfo<Parameter>& parameter) {
-  return placement_name(std::get<Placement>(parameter.param)) + "_" +
-         std::get<SaxpyType>(parameter.param).name;
-}
-INSTANTIATE_TEST_SUITE_P(Placements, SaxpyManyTest,
-                         testing::Combine(testing::ValuesIn(kPlacements),
-                                          testing::ValuesIn(kSaxpyTypes)),
-                         parameter_name);
+GPUKERN_INSTANTIATE_SAXPY_TYPES(SaxpyManyTest, kSaxpyTypes);
 
 TEST_P(SaxpyManyTest, EverySize) {
   // A tile of the GPU has 1024 words of 16 bytes.

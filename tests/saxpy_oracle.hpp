@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <string>
+#include <tuple>
 
 #include "support.hpp"
 
@@ -123,6 +125,26 @@ inline constexpr SaxpyType kSaxpyTypes[] = {
     {"int32", {GPUKERN_INT, 32, 1}, 4, 0, element_oracle<std::int32_t>},
     {"int64", {GPUKERN_INT, 64, 1}, 8, 0, element_oracle<std::int64_t>},
 };
+
+/// A test for each placement and dtype; the CUDA ones are skipped without a GPU.
+class SaxpyTypeTest : public testing::TestWithParam<std::tuple<Placement, SaxpyType>> {
+ protected:
+  void SetUp() override {
+    if (placement() != Placement::Cpu && cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
+  }
+  [[nodiscard]] Placement placement() const { return std::get<Placement>(GetParam()); }
+  [[nodiscard]] const SaxpyType& type() const { return std::get<SaxpyType>(GetParam()); }
+};
+
+inline std::string saxpy_test_name(const testing::TestParamInfo<SaxpyTypeTest::ParamType>& test) {
+  return placement_name(std::get<Placement>(test.param)) + "_" +
+         std::get<SaxpyType>(test.param).name;
+}
+
+#define GPUKERN_INSTANTIATE_SAXPY_TYPES(suite, types) \
+  INSTANTIATE_TEST_SUITE_P(                           \
+      Placements, suite,                              \
+      testing::Combine(testing::ValuesIn(kPlacements), testing::ValuesIn(types)), saxpy_test_name)
 
 /// Bit patterns at the limits of formats with this layout; for integers, ordinary ones.
 inline std::vector<std::uint64_t> special_bits(const SaxpyType& type) {

@@ -9,13 +9,8 @@
 namespace gpukern_test {
 namespace {
 
-class SaxpyPathTest : public testing::TestWithParam<std::tuple<Placement, SaxpyType>> {
+class SaxpyPathTest : public SaxpyTypeTest {
  protected:
-  void SetUp() override {
-    if (placement() != Placement::Cpu && cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
-  }
-  [[nodiscard]] Placement placement() const { return std::get<Placement>(GetParam()); }
-  [[nodiscard]] const SaxpyType& type() const { return std::get<SaxpyType>(GetParam()); }
   [[nodiscard]] std::int64_t item() const { return item_bytes(type().dtype); }
 
   /// Byte offsets from a pack: none, parts of an item, whole items.
@@ -107,15 +102,7 @@ TEST_P(SaxpyPathTest, BeyondTheCaches) {
   }
 }
 
-std::string path_name(const testing::TestParamInfo<std::tuple<Placement, SaxpyType>>& parameter) {
-  return placement_name(std::get<Placement>(parameter.param)) + "_" +
-         std::get<SaxpyType>(parameter.param).name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Placements, SaxpyPathTest,
-                         testing::Combine(testing::ValuesIn(kPlacements),
-                                          testing::ValuesIn(kSaxpyTypes)),
-                         path_name);
+GPUKERN_INSTANTIATE_SAXPY_TYPES(SaxpyPathTest, kSaxpyTypes);
 
 }  // namespace
 }  // namespace gpukern_test

@@ -12,16 +12,8 @@
 namespace gpukern_test {
 namespace {
 
-using Parameter = std::tuple<Placement, SaxpyType>;
-
-class SaxpyTest : public testing::TestWithParam<Parameter> {
+class SaxpyTest : public SaxpyTypeTest {
  protected:
-  void SetUp() override {
-    if (placement() != Placement::Cpu && cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
-  }
-  [[nodiscard]] Placement placement() const { return std::get<Placement>(GetParam()); }
-  [[nodiscard]] const SaxpyType& type() const { return std::get<SaxpyType>(GetParam()); }
-
   [[nodiscard]] Array array(const Shape& shape, Layout layout = Layout::Contiguous) const {
     return {placement(), type().dtype, shape, layout};
   }
@@ -273,11 +265,6 @@ TEST_P(SaxpyTest, RefusesMismatchedArguments) {
                "saxpy: a must not be NULL");
 }
 
-std::string parameter_name(const testing::TestParamInfo<Parameter>& parameter) {
-  return placement_name(std::get<Placement>(parameter.param)) + "_" +
-         std::get<SaxpyType>(parameter.param).name;
-}
-
 std::vector<SaxpyType> rounding_types() {
   std::vector<SaxpyType> types;
   std::copy_if(std::begin(kSaxpyTypes), std::end(kSaxpyTypes), std::back_inserter(types),
@@ -285,14 +272,8 @@ std::vector<SaxpyType> rounding_types() {
   return types;
 }
 
-INSTANTIATE_TEST_SUITE_P(Placements, SaxpyTest,
-                         testing::Combine(testing::ValuesIn(kPlacements),
-                                          testing::ValuesIn(kSaxpyTypes)),
-                         parameter_name);
-INSTANTIATE_TEST_SUITE_P(Placements, SaxpyRoundingTest,
-                         testing::Combine(testing::ValuesIn(kPlacements),
-                                          testing::ValuesIn(rounding_types())),
-                         parameter_name);
+GPUKERN_INSTANTIATE_SAXPY_TYPES(SaxpyTest, kSaxpyTypes);
+GPUKERN_INSTANTIATE_SAXPY_TYPES(SaxpyRoundingTest, rounding_types());
 
 class SaxpyPlacementTest : public PlacementTest {};
 
