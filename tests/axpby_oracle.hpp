@@ -75,7 +75,7 @@ inline std::vector<double> values_of(const View& view, const Shape& shape) {
   return values;
 }
 
-/// Runs a call on random numbers, and compares every byte of out's memory.
+/// Runs a call on random numbers, and compares every byte of all memories.
 inline void expect_sum(const Sum& sum, Placement placement, Random& random) {
   bool wide = sum.out.dtype.bits == 64;
   std::vector<const View*> inputs{&sum.a, &sum.x, &sum.y};
@@ -102,11 +102,22 @@ inline void expect_sum(const Sum& sum, Placement placement, Random& random) {
                                             static_cast<float>(b[k]) * static_cast<float>(y[k])));
     store_real(sum.out.dtype, result, expected.data() + to[k]);
   }
-  for (const View* input : inputs) input->memory->commit();
+  std::vector<Bytes> before;
+  before.reserve(inputs.size());
+  for (const View* input : inputs) {
+    before.push_back(input->memory->host);
+    input->memory->commit();
+  }
   sum.out.memory->commit();
   ASSERT_EQ(sum.run(placement), GPUKERN_SUCCESS) << gpukern_last_error();
   sum.out.memory->fetch();
   EXPECT_TRUE(same_bytes(expected, sum.out.memory->host));
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    Memory* const memory = inputs[k]->memory;
+    if (memory == sum.out.memory) continue;
+    memory->fetch();
+    EXPECT_TRUE(same_bytes(before[k], memory->host)) << "input " << k;
+  }
 }
 
 inline constexpr gpukern_dtype kHalf{GPUKERN_FLOAT, 16, 1};

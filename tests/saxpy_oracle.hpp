@@ -189,7 +189,7 @@ struct Saxpy {
   }
 };
 
-/// Runs a call whose memories are set on the host, and compares every byte of out's memory, and
+/// Runs a call whose memories are set on the host, and compares every byte of them afterwards, and
 /// thus every bit of the result.
 inline void expect_saxpy(const Saxpy& call, Placement placement) {
   const auto from_x = call.x.offsets();
@@ -200,10 +200,18 @@ inline void expect_saxpy(const Saxpy& call, Placement placement) {
     call.type.oracle(call.a.data(), call.x.memory->host.data() + from_x[k],
                      call.y.memory->host.data() + from_y[k], expected.data() + to[k]);
 
+  const Bytes x = call.x.memory->host;
+  const Bytes y = call.y.memory->host;
   for (Memory* memory : {call.x.memory, call.y.memory, call.out.memory}) memory->commit();
   ASSERT_EQ(call.run(placement), GPUKERN_SUCCESS) << gpukern_last_error();
-  call.out.memory->fetch();
+  for (Memory* memory : {call.x.memory, call.y.memory, call.out.memory}) memory->fetch();
   EXPECT_TRUE(same_bytes(expected, call.out.memory->host));
+  if (call.x.memory != call.out.memory) {
+    EXPECT_TRUE(same_bytes(x, call.x.memory->host)) << "x";
+  }
+  if (call.y.memory != call.out.memory) {
+    EXPECT_TRUE(same_bytes(y, call.y.memory->host)) << "y";
+  }
 }
 
 }  // namespace gpukern_test
