@@ -34,7 +34,9 @@ class PinnedMemory {
   }
   PinnedMemory(const PinnedMemory&) = delete;
   PinnedMemory& operator=(const PinnedMemory&) = delete;
-  ~PinnedMemory() { gpukern_release({GPUKERN_CUDA_HOST, 0}, data_, nullptr); }
+  ~PinnedMemory() {
+    EXPECT_EQ(gpukern_release({GPUKERN_CUDA_HOST, 0}, data_, nullptr), GPUKERN_SUCCESS);
+  }
 
   [[nodiscard]] int* data() const { return data_; }
   [[nodiscard]] std::vector<int> read() const { return {data_, data_ + kCount}; }

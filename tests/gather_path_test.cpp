@@ -336,7 +336,7 @@ TEST_F(GatherPathTest, WithoutScratchMemory) {
   enqueue_fill(out.data(), 0xabababab, static_cast<std::size_t>(kCount), nullptr);
   EXPECT_EQ(gather(arrays, GPUKERN_GATHER_PARTITIONED), GPUKERN_SUCCESS) << gpukern_last_error();
   expect_items(table, kN, values, out.read());
-  for (void* data : taken) gpukern_release(kCuda, data, nullptr);
+  for (void* data : taken) EXPECT_EQ(gpukern_release(kCuda, data, nullptr), GPUKERN_SUCCESS);
   EXPECT_EQ(gpukern_synchronize(kCuda, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
 }
 

@@ -132,7 +132,9 @@ class Memory {
         << gpukern_last_error();
   }
   ~Memory() {
-    if (on_device_) gpukern_release(kCuda, device_, nullptr);
+    if (on_device_) {
+      EXPECT_EQ(gpukern_release(kCuda, device_, nullptr), GPUKERN_SUCCESS) << gpukern_last_error();
+    }
   }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;

@@ -95,7 +95,7 @@ class HybridGatherTest : public testing::Test {
   static constexpr std::int64_t kRow = 256;
 
   void TearDown() override {
-    if (source_ != nullptr) gpukern_release(kPinned, source_, nullptr);
+    EXPECT_EQ(gpukern_release(kPinned, source_, nullptr), GPUKERN_SUCCESS);
   }
 
   gpukern_status run(gpukern_explanation* explanation = nullptr, void* stream = nullptr) {
