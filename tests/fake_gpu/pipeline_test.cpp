@@ -7,6 +7,7 @@
 
 #include "fake_gpu.hpp"
 #include "gather_oracle.hpp"
+#include "reports.hpp"
 #include "saxpy_oracle.hpp"
 
 namespace gpukern_test {
@@ -190,41 +191,22 @@ TEST(PipelineTest, ABadIndexLeavesOutUnchanged) {
   for (std::int64_t i = 0; i < 100000; ++i) ASSERT_EQ(call.out[i], (i + 5) % 65536);
 }
 
-struct Reports {
-  std::vector<std::uint64_t> done;
-  std::uint64_t total = 0;
-  std::size_t stop_after = 1000000;
-  static std::int32_t take(void* user, std::uint64_t done, std::uint64_t total) {
-    auto& reports = *static_cast<Reports*>(user);
-    reports.done.push_back(done);
-    reports.total = total;
-    return reports.done.size() >= reports.stop_after ? 1 : 0;
-  }
-  void expect_whole() const {
-    EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
-    ASSERT_FALSE(done.empty());
-    EXPECT_EQ(done.back(), total);
-    EXPECT_EQ(std::count(done.begin(), done.end(), total), 1);
-  }
-};
-
 TEST(PipelineTest, ReportsAndStopsBetweenChunks) {
   const TwoThreads threads;
-  for (std::size_t stop_after = 1; stop_after < 15; ++stop_after) {
+  for (std::size_t stops_after = 1; stops_after < 15; ++stops_after) {
     for (const bool pinned : {false, true}) {
       Reports reports;
-      reports.stop_after = stop_after;
+      reports.stops_after = stops_after;
       gpukern_exec exec = limited(100000);
-      exec.progress = Reports::take;
-      exec.progress_user = &reports;
+      reports.listen_to(exec);
       const HostFloats x(200000, pinned);
       const HostFloats out(200000, pinned);
       expect_error(saxpy(x, x, out, exec), GPUKERN_CANCELLED, "saxpy: stopped by the progress");
-      EXPECT_EQ(reports.done.size(), stop_after);
+      EXPECT_EQ(reports.done.size(), stops_after);
       EXPECT_EQ(reports.total, 800000U);
       EXPECT_EQ(fake_gpu().bytes_in_use(), 0U);
       // A copied source, or one that is read in place.
-      FloatGather gather(pinned && stop_after % 2 != 0 ? 300000 : 1000, 200000, pinned);
+      FloatGather gather(pinned && stops_after % 2 != 0 ? 300000 : 1000, 200000, pinned);
       reports.done.clear();
       expect_error(gather.run(exec), GPUKERN_CANCELLED, "gather: stopped by the progress callback");
       EXPECT_EQ(fake_gpu().bytes_in_use(), 0U);
@@ -235,17 +217,16 @@ TEST(PipelineTest, ReportsAndStopsBetweenChunks) {
 TEST(PipelineTest, ReportsUntilCompletion) {
   for (const bool pinned : {false, true}) {
     gpukern_exec exec = limited(100000);
-    exec.progress = Reports::take;
     const HostFloats x(200000, pinned);
     const HostFloats out(200000, pinned);
     Reports reports;
-    exec.progress_user = &reports;
+    reports.listen_to(exec);
     EXPECT_EQ(saxpy(x, x, out, exec), GPUKERN_SUCCESS) << gpukern_last_error();
     reports.expect_whole();
     for (const std::int64_t n : {1000, 300000}) {
       FloatGather gather(n, 200000, pinned);
       Reports of_gather;
-      exec.progress_user = &of_gather;
+      of_gather.listen_to(exec);
       EXPECT_EQ(gather.run(exec), GPUKERN_SUCCESS) << gpukern_last_error();
       of_gather.expect_whole();
       gather.expect_result();

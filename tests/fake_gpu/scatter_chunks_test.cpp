@@ -5,6 +5,7 @@
 
 #include "fake_gpu.hpp"
 #include "gpukern/explain.h"
+#include "reports.hpp"
 #include "scatter_oracle.hpp"
 
 namespace gpukern_test {
@@ -126,30 +127,14 @@ TEST_F(ScatterInChunksTest, IsExplained) {
   EXPECT_TRUE(same_bytes(before, target_.storage.host));
 }
 
-struct Reports {
-  std::vector<std::uint64_t> done;
-  std::uint64_t total = 0;
-  std::size_t stops_after = SIZE_MAX;
-
-  static std::int32_t add(void* user, std::uint64_t done, std::uint64_t total) {
-    auto& reports = *static_cast<Reports*>(user);
-    reports.done.push_back(done);
-    reports.total = total;
-    return reports.done.size() >= reports.stops_after ? 1 : 0;
-  }
-};
-
 TEST_F(ScatterInChunksTest, ReportsItsProgress) {
   for (const std::size_t limit : {kLimit, std::size_t{1} << 20, std::size_t{1}}) {
     Reports reports;
     exec_.device_memory_limit = limit;
-    exec_.progress = Reports::add;
-    exec_.progress_user = &reports;
+    reports.listen_to(exec_);
     ASSERT_EQ(run(), GPUKERN_SUCCESS) << gpukern_last_error();
     EXPECT_EQ(reports.total, 40000U);
-    ASSERT_FALSE(reports.done.empty());
-    EXPECT_EQ(reports.done.back(), 40000U);
-    EXPECT_TRUE(std::is_sorted(reports.done.begin(), reports.done.end()));
+    reports.expect_whole();
     EXPECT_EQ(reports.done.size() > 10, limit == kLimit || limit == 1);
   }
 }
@@ -157,8 +142,7 @@ TEST_F(ScatterInChunksTest, ReportsItsProgress) {
 TEST_F(ScatterInChunksTest, StopsBetweenChunks) {
   Reports reports;
   reports.stops_after = 3;
-  exec_.progress = Reports::add;
-  exec_.progress_user = &reports;
+  reports.listen_to(exec_);
   const std::size_t before = fake_gpu().launches();
   expect_error(run(), GPUKERN_CANCELLED, "scatter: stopped by the progress callback at ");
   EXPECT_LE(fake_gpu().launches(), before + 6);
