@@ -259,8 +259,8 @@ void FakeGpu::unpin(void* data) {
 void FakeGpu::enqueue_upload(void* to, const void* pinned, std::size_t bytes, Stream stream) {
   require_reachable(pinned);
   require_reachable(to);
-  const bool fails = uploads_left_ == 0;
-  if (uploads_left_ >= 0) --uploads_left_;
+  const bool fails = copies_left_ == 0;
+  if (copies_left_ >= 0) --copies_left_;
   gpukern::require(!fails, GPUKERN_CUDA_ERROR, "the fake GPU fails");
   enqueue(stream, [=] { std::memcpy(to, pinned, bytes); });
 }

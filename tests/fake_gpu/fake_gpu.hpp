@@ -62,8 +62,8 @@ class FakeGpu final : public gpukern::Device {
   void remove_memory(const std::byte* data);
   /// Pretends that all streams are being captured; their work runs nevertheless.
   void capture(bool captured) { captured_ = captured; }
-  /// Lets one upload fail, after this number of uploads.
-  void fail_uploads_after(int uploads) { uploads_left_ = uploads; }
+  /// Lets one copy from or to pinned memory fail, after this number of them.
+  void fail_copies_after(int copies) { copies_left_ = copies; }
   /// Limits the size of each allocation of pinned memory.
   void limit_pinned(std::size_t bytes) { most_pinned_ = bytes; }
   /// The maximum number of bytes in use at the same time since the last call.
@@ -115,7 +115,7 @@ class FakeGpu final : public gpukern::Device {
   std::size_t most_pinned_ = std::size_t{1} << 40;
   std::map<std::string, int> ranges_;
   int open_ranges_ = 0;
-  int uploads_left_ = -1;
+  int copies_left_ = -1;
   bool captured_ = false;
 };
 

@@ -182,7 +182,7 @@ TEST_F(HybridGatherTest, NoStreamWaitsForTheWorkBeforeAnotherGather) {
 TEST_F(HybridGatherTest, AFailureLeavesNothingUnordered) {
   EXPECT_EQ(gpukern_synchronize(kCuda, nullptr), GPUKERN_SUCCESS);
   const std::size_t before = fake_gpu().waiting();
-  fake_gpu().fail_uploads_after(2);
+  fake_gpu().fail_copies_after(2);
   expect_error(run(), GPUKERN_CUDA_ERROR, "the fake GPU fails");
   EXPECT_GT(fake_gpu().waiting(), before);
   EXPECT_EQ(gpukern_synchronize(kCuda, nullptr), GPUKERN_SUCCESS);

@@ -98,7 +98,7 @@ TEST_F(RangeTest, EveryChunkOfAPipelineHasARange) {
 }
 
 TEST_F(RangeTest, AFailureEndsTheRanges) {
-  fake_gpu().fail_uploads_after(3);
+  fake_gpu().fail_copies_after(3);
   EXPECT_EQ(saxpy(), GPUKERN_CUDA_ERROR);
   EXPECT_EQ(fake_gpu().take_ranges()["saxpy: chunk"], 2);
 }

@@ -182,7 +182,7 @@ TEST_P(ReduceInChunksTest, BadOffsetsChangeNothing) {
 }
 
 TEST_P(ReduceInChunksTest, ReleasesItsMemoryWhenTheGpuFails) {
-  fake_gpu().fail_uploads_after(6);
+  fake_gpu().fail_copies_after(6);
   expect_error(run(), GPUKERN_CUDA_ERROR, "the fake GPU fails");
   EXPECT_EQ(fake_gpu().bytes_in_use(), 0U);
 }

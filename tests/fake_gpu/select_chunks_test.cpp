@@ -170,7 +170,7 @@ TEST_F(CompressInChunksTest, StopsBetweenChunks) {
 }
 
 TEST_F(CompressInChunksTest, ReleasesItsMemoryWhenTheGpuFails) {
-  fake_gpu().fail_uploads_after(5);
+  fake_gpu().fail_copies_after(5);
   expect_error(run(), GPUKERN_CUDA_ERROR, "the fake GPU fails");
   EXPECT_EQ(fake_gpu().bytes_in_use(), 0U);
 }
