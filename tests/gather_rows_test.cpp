@@ -3,7 +3,6 @@
 
 // Rows on the host, from a source and into an output that exceed every core's cache.
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -30,18 +29,6 @@ class GatherRowsTest : public testing::Test {
 
   const int before_ = gpukern_num_threads();
 };
-
-/// The row of an index, or -1 for the fill value.
-std::int64_t row_of(std::int64_t index, std::int64_t table, gpukern_index_mode mode) {
-  switch (mode) {
-    case GPUKERN_INDEX_WRAP:
-      return (index % table + table) % table;
-    case GPUKERN_INDEX_CLIP:
-      return std::clamp<std::int64_t>(index, 0, table - 1);
-    default:
-      return index < -table || index >= table ? -1 : index + (index < 0 ? table : 0);
-  }
-}
 
 /// A table of rows and an equally large output. Both exceed the caches of two threads, including
 /// third-level caches of 32 MiB on AMD processors, so that stores bypass the caches.
@@ -75,8 +62,8 @@ struct Rows {
         GPUKERN_SUCCESS)
         << gpukern_last_error();
     for (std::int64_t i = 0; i < table; ++i) {
-      const std::int64_t row = row_of(index[static_cast<std::size_t>(i)], table, mode);
-      const std::byte* expected = row < 0 ? missing.data() : &source[source_at + row * width];
+      const auto row = resolve(index[static_cast<std::size_t>(i)], table, mode);
+      const std::byte* expected = row ? &source[source_at + *row * width] : missing.data();
       ASSERT_EQ(std::memcmp(&out[out_at + i * width], expected, static_cast<std::size_t>(width)), 0)
           << "row " << i;
     }

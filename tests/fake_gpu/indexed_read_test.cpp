@@ -5,12 +5,11 @@
 // operands broadcast outside the axis. Devices must accept such loops in all modes, whole and in
 // chunks.
 
-#include <optional>
 #include <vector>
 
 #include "fake_gpu.hpp"
+#include "gather_oracle.hpp"
 #include "src/ops/indexing.hpp"
-#include "support.hpp"
 
 namespace gpukern_test {
 namespace {
@@ -18,8 +17,6 @@ namespace {
 using gpukern::Argument;
 using gpukern::Axis;
 
-constexpr gpukern_dtype kInt32{GPUKERN_INT, 32, 1};
-constexpr gpukern_dtype kInt64{GPUKERN_INT, 64, 1};
 constexpr std::int32_t kFill = -7;
 
 void push_dimensions(const gpukern::GatherOperands& operands, const Axis& axis,
@@ -120,14 +117,6 @@ class IndexedReadTest : public testing::TestWithParam<bool> {
     return shape;
   }
 
-  static std::optional<std::int64_t> resolve(std::int64_t i, std::int64_t n,
-                                             gpukern_index_mode mode) {
-    if (mode == GPUKERN_INDEX_WRAP) return ((i % n) + n) % n;
-    if (mode == GPUKERN_INDEX_CLIP) return std::clamp<std::int64_t>(i, 0, n - 1);
-    if (i < -n || i >= n) return std::nullopt;
-    return i < 0 ? i + n : i;
-  }
-
   static void expect_result(const Case& c, gpukern_index_mode mode,
                             const HostArray<std::int32_t>& source,
                             const HostArray<std::int64_t>& index,
@@ -149,16 +138,15 @@ class IndexedReadTest : public testing::TestWithParam<bool> {
 TEST_P(IndexedReadTest, EveryModeOnEveryDevice) {
   Random random(7);
   for (const Case& c : cases()) {
-    const HostArray<std::int32_t> source(kInt32, c.source, GetParam());
-    const HostArray<std::int64_t> index(kInt64, c.index, GetParam());
-    const HostArray<std::int32_t> out(kInt32, result_shape(c), GetParam());
+    const HostArray<std::int32_t> source(kInt32.dtype, c.source, GetParam());
+    const HostArray<std::int64_t> index(kInt64.dtype, c.index, GetParam());
+    const HostArray<std::int32_t> out(kInt32.dtype, result_shape(c), GetParam());
     const std::int64_t n = c.source[static_cast<std::size_t>(c.axis)];
     for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::int32_t>(random());
     const std::int32_t fill = kFill;
     const gpukern_tensor value{
-        const_cast<std::int32_t*>(&fill), kCpu, 0, kInt32, nullptr, nullptr, 0};
-    for (const gpukern_index_mode mode :
-         {GPUKERN_INDEX_RAISE, GPUKERN_INDEX_WRAP, GPUKERN_INDEX_CLIP, GPUKERN_INDEX_FILL}) {
+        const_cast<std::int32_t*>(&fill), kCpu, 0, kInt32.dtype, nullptr, nullptr, 0};
+    for (const gpukern_index_mode mode : kModes) {
       const std::int64_t reach = mode == GPUKERN_INDEX_RAISE ? n : 3 * n;
       for (std::size_t i = 0; i < index.size(); ++i) index[i] = between(random, -reach, reach - 1);
       for (const std::int32_t may_change : {0, 1}) {
