@@ -5,9 +5,6 @@
 // that need large arrays: their contents are generated on the GPU, and every item follows from its
 // position.
 
-#include <cstdlib>
-#include <optional>
-
 #include "device_table.hpp"
 #include "gather_oracle.hpp"
 
@@ -24,13 +21,8 @@ bool partitions() {
   return info.compute_capability_major == 9 || info.compute_capability_major == 10;
 }
 
-class GatherPathTest : public testing::Test {
+class GatherPathTest : public GpuTest {
  protected:
-  void SetUp() override {
-    if (cuda_devices() == 0) GTEST_SKIP() << "no CUDA device";
-    context_.emplace();
-  }
-
   struct Arrays {
     void* source;
     std::int64_t n;
@@ -159,7 +151,6 @@ class GatherPathTest : public testing::Test {
   }
 
  private:
-  std::optional<OnDevice> context_;
   EnvironmentVariable variable_{"GPUKERN_GATHER", std::nullopt};
 };
 
