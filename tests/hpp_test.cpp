@@ -131,6 +131,8 @@ TEST(Hpp, CheckThrowsTheClassOfTheStatus) {
   EXPECT_THROW(gpukern::check(GPUKERN_MEMORY_ERROR), gpukern::MemoryError);
   EXPECT_THROW(gpukern::check(GPUKERN_DEVICE_ERROR), gpukern::DeviceError);
   EXPECT_THROW(gpukern::check(GPUKERN_CUDA_ERROR), gpukern::CudaError);
+  EXPECT_THROW(gpukern::check(GPUKERN_CONTEXT_LOST), gpukern::ContextLostError);
+  EXPECT_THROW(gpukern::check(GPUKERN_CANCELLED), gpukern::Cancelled);
   try {
     gpukern::check(GPUKERN_INTERNAL_ERROR);
     FAIL() << "nothing was thrown";
