@@ -89,6 +89,8 @@ TEST_F(GatherReduceGraphTest, ReductionsRunAgainOnNewData) {
         ASSERT_EQ(found_segments[b], segment) << "segment " << b << ", round " << round;
         ASSERT_EQ(more_found[b], segment) << "segment " << b << ", round " << round;
       }
+      EXPECT_TRUE(std::all_of(more_found.begin() + kBags, more_found.end(),
+                              [](int empty) { return empty == 0; }));
     }
   }
 }
