@@ -44,8 +44,11 @@ gpukern::VirtualMemory::Allocation FakeVirtualMemory::allocate(int /*device*/, s
                                                                bool /*exported*/) {
   count_call();
   const int file = memfd_create("fake GPU", 0);
-  require(file >= 0 && ftruncate(file, static_cast<off_t>(bytes)) == 0, GPUKERN_MEMORY_ERROR,
-          "no memory");
+  require(file >= 0, GPUKERN_MEMORY_ERROR, "no memory");
+  if (ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+    close(file);
+    gpukern::fail(GPUKERN_MEMORY_ERROR, "no memory");
+  }
   ++in_use_;
   return static_cast<Allocation>(file);
 }
@@ -62,6 +65,7 @@ gpukern_table_handle FakeVirtualMemory::export_handle(Allocation allocation,
   gpukern_table_handle handle{type, -1, {}};
   if (type == GPUKERN_HANDLE_FILE) {
     handle.file = dup(file);
+    require(handle.file >= 0, GPUKERN_CUDA_ERROR, "no handle");
     return handle;
   }
   require(fabric_, GPUKERN_DEVICE_ERROR, "this system has no fabric handles of GPU memory");
