@@ -11,6 +11,7 @@ import scatter_oracle
 from conftest import CASES_PER_TEST
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle import bfloat16
 from strategies import INDEX_DTYPES, gather_shape, shapes
 from write_cases import (
     DUPLICATES,
@@ -133,15 +134,15 @@ def test_many_values_of_an_element(place, rng, kind, reduce):
         assert result.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i4", "i8"])
+@pytest.mark.parametrize("dtype", ["f2", bfloat16, "f4", "f8", "i1", "i4", "i8"])
 def test_sums_in_any_order(place, rng, dtype):
     for n, m in [(7, 1000), (50, 3000), (1000, 300_000), (200_000, 100_000)]:
         target, values = (rng.integers(-9, 9, size).astype(dtype) for size in (n, m))  # exact
         index = rng.integers(0, n, m)
-        expected = target.copy()
-        np.add.at(expected, index, values)
+        expected = target.astype("i8")
+        np.add.at(expected, index, values.astype("i8"))
         result = put_at(place, target, index, values, reduce="add", order="any")
-        assert result.tobytes() == expected.tobytes()
+        assert result.tobytes() == expected.astype(dtype).tobytes()
 
 
 @pytest.mark.usefixtures("restored_threads")

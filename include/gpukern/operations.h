@@ -190,8 +190,8 @@ typedef struct gpukern_scatter_options {
  * pairwise, level by level. So the result has the same bits on all devices, with any number of
  * threads, and for up to 255 values an element those of a loop over the index, but for 16-bit
  * types, which are computed in float32 and rounded once, and NaN, which is the quiet NaN with a
- * clear sign bit. With GPUKERN_ORDER_ANY on a GPU, float32 subnormals may become 0, and the bits of
- * a NaN are unspecified.
+ * clear sign bit. With GPUKERN_ORDER_ANY on a GPU, subnormals of float32 and bfloat16 may become 0,
+ * and the bits of a NaN and the sign of a zero of 16 bits are unspecified.
  *
  * Adding a 0-d value of 1 to int64 zeros counts the indices, as numpy.bincount.
  *
