@@ -165,13 +165,16 @@ TEST_P(PutAlongAxisTest, ManyElements) {
   }
 }
 
-// On a GPU, a thread for each of some thousand lines, and a table that is larger than a part of the
-// cache.
+// On a GPU, a thread for each of some thousand lines, as a table has too many elements, and also
+// for several lines in turn, whose elements stay in the cache; and a table larger than a part of
+// it.
 TEST_P(PutAlongAxisTest, ManyLinesAndManyElements) {
   for (const gpukern_index_mode mode : kModes) {
-    check(bytes_dtype(4), {100, 5000}, kInt64.dtype, {60, 5000}, 0, scatter_options(mode));
-    check(bytes_dtype(2), {3, 70, 2000}, kInt32.dtype, {3, 50, 2000}, 1, scatter_options(mode));
+    check(bytes_dtype(2), {1000, 3000}, kInt64.dtype, {10, 3000}, 0, scatter_options(mode));
+    check(bytes_dtype(4), {3, 70, 2000}, kInt32.dtype, {3, 50, 2000}, 1, scatter_options(mode));
   }
+  check(bytes_dtype(1), {20000, 2000}, kInt32.dtype, {30, 2000}, 0,
+        scatter_options(GPUKERN_INDEX_WRAP));
   check(bytes_dtype(1), {9 << 20}, kInt32.dtype, {600000}, 0, scatter_options(GPUKERN_INDEX_CLIP));
 }
 

@@ -219,6 +219,8 @@ TEST_P(TakeAlongAxisTest, FewRowsOfManyColumns) {
     check(bytes_dtype(4), {3, 5000}, kInt64.dtype, {rows, 5000}, 0, GPUKERN_INDEX_WRAP);
     check(bytes_dtype(1), {2, 3, 2500}, kInt32.dtype, {2, rows, 2500}, 1, GPUKERN_INDEX_CLIP);
   }
+  check(bytes_dtype(1), {3, 1 << 20}, kInt32.dtype, {1, 1 << 20}, 0, GPUKERN_INDEX_RAISE);
+  check(bytes_dtype(2), {1100, 3, 3000}, kInt32.dtype, {1100, 1, 3000}, 1, GPUKERN_INDEX_WRAP);
 }
 
 TEST_P(TakeAlongAxisTest, EmptyResultsCheckNoIndex) {
