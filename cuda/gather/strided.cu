@@ -202,8 +202,7 @@ void run_strided(const GatherLaunch& call) {
   static_assert(kSource == 0 && kIndex == 1 && kOut == 2);
   Loop<3> words;
   Loop<1> fill_values;
-  Loop<4> loop = args.loop;
-  loop.sort_by(kOut);
+  const Loop<4> loop = in_memory_order(args.loop);
   for (int d = 0; d < loop.ndim; ++d) {
     const auto& stride = loop.stride;
     words.push(loop.extent[d], {stride[kSource][d], stride[kIndex][d], stride[kOut][d]});

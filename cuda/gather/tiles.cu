@@ -87,7 +87,7 @@ std::int64_t distance(std::int64_t stride) { return stride < 0 ? -stride : strid
 
 /// Where neighbouring columns are nearer in the source than positions on the axis, a strip reads a
 /// part of each row of the source: a number of columns whose parts stay in the L2 cache, but whole
-/// sectors of source and out.
+/// sectors of source and out, and more if the index has few rows.
 std::int64_t strip_columns(const TileArgs& tiles, std::int64_t n, std::int64_t matrices) {
   constexpr std::int64_t kSector = 32;
   constexpr std::int64_t kMost = 256;

@@ -168,13 +168,13 @@ void launch_lines(const AxpbyArgs& args, cudaStream_t stream) {
 }  // namespace
 
 void axpby(const AxpbyArgs& args, cudaStream_t stream) {
+  if (axpby_of_numbers(args, stream)) return;
   if (args.loop.ndim == 0) {
     AxpbyArgs line = args;
     line.loop.push(1, {});
     return axpby(line, stream);
   }
-  if (axpby_of_numbers(args, stream) || axpby_words(args, stream) || axpby_tiles(args, stream))
-    return;
+  if (axpby_words(args, stream) || axpby_tiles(args, stream)) return;
   if (has_short_lines(args.loop) && (args.is_wide() ? run_short_lines<double>(args, stream)
                                                     : run_short_lines<float>(args, stream)))
     return;

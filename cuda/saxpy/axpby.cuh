@@ -4,7 +4,7 @@
 // The kernels of axpby for any types and layouts: a thread computes lines of elements of the
 // output, adjacent if these are aligned. Types and layouts are parameters of a kernel, not of its
 // code: only the type of the arithmetic and the length of a line are compiled in. See also
-// axpby_tiles.hpp and axpby_words.hpp.
+// axpby_numbers.hpp, axpby_tiles.hpp and axpby_words.hpp.
 #pragma once
 
 #include "cuda/common/fast_divmod.cuh"

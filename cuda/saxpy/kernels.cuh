@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernels of saxpy on contiguous memory. out may be x or y, so nothing is read through the
-// read-only cache.
+// The kernels of saxpy, and of axpby by numbers, on contiguous memory. out may be x or y, so
+// nothing is read through the read-only cache.
 #pragma once
 
 #include "cuda/common/launch.cuh"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gpukern authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The arithmetic of saxpy and axpby on the GPU: an overload of multiply_add for each type of the
-// dtype table, and the steps of a * x + b * y.
+// The arithmetic of saxpy and axpby on the GPU: the steps of a * x + b * y, and a * x + y of
+// complex numbers and of integers.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,6 @@ inline __device__ void multiply_add(float a, float x, float y, float& out) {
 }
 inline __device__ void multiply_add(double a, double x, double y, double& out) {
   out = canonical(__fma_rn(a, x, y));
-}
-inline __device__ void multiply_add(Half a, Half x, Half y, Half& out) {
-  narrow(__fmaf_rn(widen(a), widen(x), widen(y)), out);
-}
-inline __device__ void multiply_add(BFloat16 a, BFloat16 x, BFloat16 y, BFloat16& out) {
-  narrow(__fmaf_rn(widen(a), widen(x), widen(y)), out);
 }
 template <class Real>
 inline __device__ void multiply_add(Complex<Real> a, Complex<Real> x, Complex<Real> y,
