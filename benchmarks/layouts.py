@@ -100,20 +100,25 @@ def host_seconds(call):
             calls *= 4
 
 
-def device_seconds(call):
-    """Return the median time of a call on the GPU, of batches of 20."""
+def device_seconds(call, batches=7, calls=20, ahead=0):
+    """Return the median time of a call on the GPU, of batches.
+
+    Before each batch the GPU is busy for ``ahead`` cycles, in which the host enqueues the calls.
+    """
     import torch
 
     call()
     times = []
-    for _ in range(7):
+    for _ in range(batches):
         events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        if ahead:
+            torch.cuda._sleep(ahead)
         events[0].record()
-        for _ in range(20):
+        for _ in range(calls):
             call()
         events[1].record()
         torch.cuda.synchronize()
-        times.append(events[0].elapsed_time(events[1]) / 20 * 1e-3)
+        times.append(events[0].elapsed_time(events[1]) / calls * 1e-3)
     return statistics.median(times)
 
 
